@@ -1,0 +1,1 @@
+//! The attributes of idem; users reach them through `idem-runtime`.

@@ -1,0 +1,203 @@
+//! The guard: one claim's life, from the first look at the record to the answer.
+//!
+//! It claims atomically, runs the body once, records what came of it and replays that. Whatever happens to
+//! the caller in between, the record ends in a state from which the next request goes the right way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::error::{BuildError, Error};
+use crate::fingerprint::Keyring;
+use crate::key::{IdempotencyKey, RecordKey, Scope};
+use crate::mutation::Mutation;
+use crate::policy::{Defaults, Policy};
+use crate::record::Reading;
+use crate::store::Store;
+
+mod builder;
+mod claim;
+mod engine;
+mod external;
+mod held;
+mod lane;
+mod nesting;
+mod obtain;
+mod operation;
+mod renewal;
+mod request;
+mod settle;
+mod waiters;
+
+pub use builder::GuardBuilder;
+pub use external::{Claim, DownstreamKey};
+pub use operation::{Operation, Outcome, Success};
+pub use request::{Idempotency, Request};
+
+/// Makes a guarded body run once per tenant, user, route and key. Cheap to clone.
+///
+/// Each database has its own alias: `idem_runtime::sqlite::Guard`, `idem_runtime::postgres::Guard`.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use idem_runtime::sqlite::{Guard, Mutation};
+/// use idem_runtime::{Error, IdempotencyKey, Policy, Scope, Success};
+///
+/// let pool = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1).connect("sqlite::memory:").await?;
+/// sqlx::query("CREATE TABLE orders (sku TEXT)").execute(&pool).await?;
+/// let guard = Guard::builder(pool).migrate().build().await?;
+///
+/// let policy = Policy::new("orders.create")?;
+/// for _ in 0..2 {
+///     let request = guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new("k1")?).of("book")?;
+///     let order = guard
+///         .run(&policy, request, async |mutation: &mut Mutation| {
+///             sqlx::query("INSERT INTO orders VALUES ('book')")
+///                 .execute(&mut **mutation)
+///                 .await
+///                 .map_err(|error| Error::StoreUnavailable(Some(error)))?;
+///             Ok::<_, Error>(Success::new(String::from("ordered")).task_id("task-1"))
+///         })
+///         .await?;
+///     assert_eq!(order.value(), "ordered"); // the second time from the record
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct IdempotencyMutationGuard<S: Store>(pub(crate) Arc<Inner<S>>);
+
+impl<S: Store> Clone for IdempotencyMutationGuard<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// What all clones of a guard share.
+#[derive(Debug)]
+pub(crate) struct Inner<S: Store> {
+    pool: sqlx::Pool<S>,
+    defaults: Defaults,
+    keyring: Keyring,
+    max_answer: usize,
+    /// The longest that one statement of ours may take before its connection is given up.
+    patience: Duration,
+    /// Tells this guard's open operations from those of other guards.
+    id: u64,
+    /// On a database with one writer, writers of this process take turns here, in order.
+    turns: Option<Arc<Semaphore>>,
+    waiters: waiters::Waiters,
+    tasks: TaskTracker,
+}
+
+impl<S: Store> Inner<S> {
+    fn new(pool: sqlx::Pool<S>, builder: &GuardBuilder<S>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            pool,
+            defaults: builder.defaults,
+            keyring: builder.keyring.clone(),
+            max_answer: builder.max_answer,
+            patience: builder.patience,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
+            waiters: waiters::Waiters::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+}
+
+impl<S: Store> IdempotencyMutationGuard<S> {
+    /// Starts to build a guard over `pool`, which the application keeps using for its own queries.
+    pub fn builder(pool: sqlx::Pool<S>) -> GuardBuilder<S> {
+        GuardBuilder::new(pool)
+    }
+
+    /// Names a request: whose it is and which key it carries.
+    #[must_use]
+    pub fn request(&self, scope: Scope, key: IdempotencyKey) -> Idempotency<S> {
+        Idempotency::new(self.clone(), scope, key)
+    }
+
+    /// Runs `body` once in a transaction that commits together with the record.
+    ///
+    /// A repetition gets the recorded value, a different request with the same key gets
+    /// [`Error::Conflict`], and one that comes while the first is at work gets [`Error::InProgress`], after
+    /// the policy's `wait`. An `Err` of the body rolls back and is recorded as a failure.
+    ///
+    /// # Panics
+    ///
+    /// Resumes a panic of the body, after it was rolled back and recorded as failed.
+    pub async fn run<T, E>(
+        &self,
+        policy: &Policy,
+        request: Request,
+        body: impl AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
+    ) -> Result<Outcome<T>, E>
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+        E: From<Error>,
+    {
+        self.operation(policy, request).run(body).await
+    }
+
+    /// Runs `body` once without a transaction, for effects outside our database.
+    ///
+    /// The claim is committed durably before and the answer after it. When the process stops in between,
+    /// the policy's `on_lapse` decides what the next request may do.
+    ///
+    /// # Panics
+    ///
+    /// Resumes a panic of the body, after it was recorded as failed.
+    pub async fn run_external<T, E>(
+        &self,
+        policy: &Policy,
+        request: Request,
+        body: impl AsyncFnOnce(&Claim<S>) -> Result<Success<T>, E>,
+    ) -> Result<Outcome<T>, E>
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+        E: From<Error>,
+    {
+        self.operation(policy, request).run_external(body).await
+    }
+
+    /// As [`run`](Self::run), with options of one call: which errors release the claim, how failures are kept.
+    pub fn operation<'a, E>(&'a self, policy: &'a Policy, request: Request) -> Operation<'a, S, E> {
+        Operation::new(self, policy, request)
+    }
+
+    /// The record of one key and the database's time, for tools and tests.
+    pub async fn read(&self, key: &RecordKey) -> Result<Option<Reading>, Error> {
+        let mut connection = self.0.connection().await.map_err(unavailable)?;
+        self.0.within(S::read(&mut connection, key)).await.map_err(unavailable)
+    }
+
+    /// The pool that the guard was built over.
+    #[must_use]
+    pub fn pool(&self) -> &sqlx::Pool<S> {
+        &self.0.pool
+    }
+
+    /// Waits until what dropped callers left behind is settled, at most `limit`; whether all of it was.
+    ///
+    /// Call it at shutdown, after the server has stopped accepting requests.
+    pub async fn drain(&self, limit: Duration) -> bool {
+        self.0.tasks.close();
+        let drained = tokio::time::timeout(limit, self.0.tasks.wait()).await.is_ok();
+        self.0.tasks.reopen();
+        drained
+    }
+}
+
+/// The refusal of a caller whose request was not carried out because the store failed.
+fn unavailable(error: sqlx::Error) -> Error {
+    tracing::warn!(%error, "the idempotency store failed");
+    Error::StoreUnavailable(Some(error))
+}
+
+/// What `build` gives.
+pub(crate) type Built<S> = Result<IdempotencyMutationGuard<S>, BuildError>;

@@ -1,0 +1,102 @@
+//! Builds a guard and refuses a database that cannot keep its promises.
+
+use std::time::Duration;
+
+use crate::error::BuildError;
+use crate::fingerprint::Keyring;
+use crate::guard::{Built, IdempotencyMutationGuard, Inner};
+use crate::policy::{Defaults, Mode, Policy};
+use crate::store::Store;
+
+/// Settings of a guard; see [`IdempotencyMutationGuard::builder`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct GuardBuilder<S: Store> {
+    pool: sqlx::Pool<S>,
+    pub(super) defaults: Defaults,
+    pub(super) keyring: Keyring,
+    pub(super) max_answer: usize,
+    pub(super) patience: Duration,
+    migrate: bool,
+    allow_unsafe_settings: bool,
+}
+
+impl<S: Store> GuardBuilder<S> {
+    pub(super) fn new(pool: sqlx::Pool<S>) -> Self {
+        Self {
+            pool,
+            defaults: Defaults::default(),
+            keyring: Keyring::plain(),
+            max_answer: 1024 * 1024,
+            patience: Duration::from_secs(10),
+            migrate: false,
+            allow_unsafe_settings: false,
+        }
+    }
+
+    /// What routes get that say nothing themselves; 24 hours, 30 seconds and 15 minutes unless set.
+    pub fn defaults(mut self, defaults: Defaults) -> Self {
+        self.defaults = defaults;
+        self
+    }
+
+    /// The secrets under which fingerprints are stored; without them they are plain hashes.
+    pub fn keyring(mut self, keyring: Keyring) -> Self {
+        self.keyring = keyring;
+        self
+    }
+
+    /// The largest answer body that is stored, in bytes; 1 MiB unless set.
+    pub fn max_answer_bytes(mut self, bytes: usize) -> Self {
+        self.max_answer = bytes;
+        self
+    }
+
+    /// How long one statement of the guard may take, and how long it waits for a connection; 10 s unless set.
+    ///
+    /// After that its connection is closed, and what it did is read back or left to the lease.
+    pub fn statement_timeout(mut self, timeout: Duration) -> Self {
+        self.patience = timeout;
+        self
+    }
+
+    /// Applies the embedded migrations in `build`; several processes may do so at once.
+    pub fn migrate(mut self) -> Self {
+        self.migrate = true;
+        self
+    }
+
+    /// Builds also on a database that can lose an acknowledged answer in a crash, for tests and trials.
+    pub fn allow_unsafe_settings(mut self) -> Self {
+        self.allow_unsafe_settings = true;
+        self
+    }
+
+    /// Checks schema and settings and gives the guard.
+    pub async fn build(self) -> Built<S> {
+        // A policy that says nothing gets exactly the defaults, so this checks them.
+        Policy::new("defaults")?.terms(Mode::External, &self.defaults)?;
+        if self.migrate {
+            S::migrate(&self.pool).await?;
+        }
+        let mut connection = self.pool.acquire().await?;
+        if !S::has_schema(&mut connection).await? {
+            return Err(BuildError::Schema);
+        }
+        let unsafe_settings = S::unsafe_settings(&mut connection).await?;
+        if !unsafe_settings.is_empty() && !self.allow_unsafe_settings {
+            return Err(BuildError::UnsafeSettings(unsafe_settings));
+        }
+        for setting in unsafe_settings {
+            tracing::warn!(%setting, "an acknowledged answer could be lost in a crash");
+        }
+        if !S::SINGLE_WRITER && self.pool.options().get_max_connections() < 2 {
+            tracing::warn!(
+                "a pool of one connection cannot renew a lease while a transaction is open: \
+                 bodies longer than their lease may be rolled back and run again"
+            );
+        }
+        drop(connection);
+        Ok(IdempotencyMutationGuard(std::sync::Arc::new(Inner::new(self.pool.clone(), &self))))
+    }
+}

@@ -1,0 +1,176 @@
+//! Claims a record, in a task of its own: a caller who leaves cannot interrupt it half-way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::Instrument;
+use uuid::Uuid;
+
+use crate::decision::{ClaimKind, Decision, decide};
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use crate::guard::held::Held;
+use crate::guard::lane::{Lane, Tries};
+use crate::guard::{Inner, Request, unavailable};
+use crate::key::RecordKey;
+use crate::mutation::Mutation;
+use crate::policy::{Mode, Policy};
+use crate::record::Reading;
+use crate::store::{Fault, NewClaim, Store, StoreResult};
+
+/// One call of the guard: what it claims and what was asked.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) claim: NewClaim,
+    pub(super) fingerprint: Fingerprint,
+}
+
+impl Call {
+    pub(super) fn new<S: Store>(
+        inner: &Inner<S>,
+        policy: &Policy,
+        mode: Mode,
+        request: Request,
+    ) -> Result<Self, Error> {
+        let terms = policy.terms(mode, &inner.defaults)?;
+        let claim = NewClaim {
+            key: RecordKey::new(request.scope, policy.route().clone(), request.key),
+            request_hash: inner.keyring.seal(&request.fingerprint),
+            request_fields: inner.keyring.seal_members(&request.fingerprint),
+            terms,
+            claim_id: Uuid::new_v4(),
+        };
+        Ok(Self { claim, fingerprint: request.fingerprint })
+    }
+}
+
+/// What a claim came to.
+pub(super) enum Claimed<S: Store> {
+    /// The record is ours.
+    Held(Box<Held<S>>),
+    /// The record says something else.
+    Met(Decision, Box<Reading>),
+}
+
+impl<S: Store> Inner<S> {
+    /// What `call` gets from a record that was read.
+    pub(super) fn judge(&self, call: &Call, reading: &Reading) -> Decision {
+        let compare = |sealed: &str| self.keyring.compare(&call.fingerprint, sealed);
+        decide(Some(&reading.record), compare, &call.claim.terms, reading.now)
+    }
+
+    /// Claims the record, or says what it holds.
+    ///
+    /// Dropped before it is ready, the claim is released as soon as it has been made.
+    pub(super) async fn claim(self: &Arc<Self>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
+        let inner = Arc::clone(self);
+        let claiming = async move { claim(inner, call).await }.in_current_span();
+        match self.tasks.spawn(claiming).await {
+            Ok(claimed) => claimed,
+            // Only a runtime that shuts down ends this task early.
+            Err(_) => Err(Error::StoreUnavailable(None)),
+        }
+    }
+}
+
+async fn claim<S: Store>(inner: Arc<Inner<S>>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
+    let mut tries = Tries::few();
+    loop {
+        let error = match claim_once(&inner, &call).await {
+            Ok(Step::Ours(reading, lane)) => return hold(&inner, &call, lane, *reading).await,
+            Ok(Step::Met(decision, reading)) => return Ok(Claimed::Met(decision, reading)),
+            // Others keep changing the row faster than we look: somebody is at work on it.
+            Ok(Step::Unsettled) if !tries.again().await => return Err(Error::in_progress(Duration::ZERO)),
+            Ok(Step::Unsettled) => continue,
+            Err(error) => error,
+        };
+        // After a lost reply the same claim_id recognises what was written.
+        let passing = matches!(S::classify(&error), Fault::Again | Fault::Unknown);
+        if !passing || !tries.again().await {
+            return Err(unavailable(error));
+        }
+    }
+}
+
+/// What one try came to.
+enum Step<S: Store> {
+    Ours(Box<Reading>, Lane<S>),
+    Met(Decision, Box<Reading>),
+    /// The row changed or could not be seen: look again.
+    Unsettled,
+}
+
+async fn claim_once<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Step<S>> {
+    if S::SINGLE_WRITER
+        && let Some(met) = look_first(inner, call).await?
+    {
+        return Ok(met);
+    }
+    let mut lane = inner.lane().await?;
+    match claim_in(inner, call, &mut lane).await {
+        Ok(Some((None, reading))) => Ok(Step::Ours(Box::new(reading), lane)),
+        Ok(Some((Some(decision), reading))) => Ok(Step::Met(decision, Box::new(reading))),
+        Ok(None) => Ok(Step::Unsettled),
+        Err(error) => {
+            lane.doubt(&error);
+            Err(error)
+        }
+    }
+}
+
+/// On a database with one writer a duplicate must not wait for the writer only to be refused.
+async fn look_first<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Option<Step<S>>> {
+    let mut connection = inner.connection().await?;
+    let Some(reading) = inner.within(S::read(&mut connection, &call.claim.key)).await? else {
+        return Ok(None);
+    };
+    Ok(match inner.judge(call, &reading) {
+        Decision::Claim(_) => None,
+        decision => Some(Step::Met(decision, Box::new(reading))),
+    })
+}
+
+/// One statement for a fresh key and for every duplicate; a second one only to take a record over.
+///
+/// `None` with a reading: it is ours. `None` alone: the row has to be looked at again.
+async fn claim_in<S: Store>(
+    inner: &Inner<S>,
+    call: &Call,
+    lane: &mut Lane<S>,
+) -> StoreResult<Option<(Option<Decision>, Reading)>> {
+    let connection = lane.connection(inner).await?;
+    let Some(met) = inner.within(S::insert(connection, &call.claim)).await? else {
+        return Ok(None);
+    };
+    if met.record.token.claim_id == call.claim.claim_id {
+        return Ok(Some((None, met)));
+    }
+    let kind = match inner.judge(call, &met) {
+        Decision::Claim(kind) => kind,
+        decision => return Ok(Some((Some(decision), met))),
+    };
+    let anew = kind == ClaimKind::Anew;
+    let taken = inner.within(S::take_over(connection, &met.record, anew, &call.claim)).await?;
+    Ok(taken.map(|reading| (None, reading)))
+}
+
+/// Wraps a claim that is ours; in transactional mode its connection begins the body's transaction.
+async fn hold<S: Store>(
+    inner: &Arc<Inner<S>>,
+    call: &Arc<Call>,
+    mut lane: Lane<S>,
+    reading: Reading,
+) -> Result<Claimed<S>, Error> {
+    let mut held = Held::new(Arc::clone(inner), Arc::clone(call), reading);
+    if call.claim.terms.mode == Mode::Transactional
+        && let Some(connection) = lane.take()
+    {
+        let begin = Mutation::begin(connection, call.claim.key.clone(), held.token(), &call.claim.terms);
+        match inner.within(begin).await {
+            Ok(mutation) => held.set_transaction(mutation, lane),
+            // `held` is dropped, which releases the claim.
+            Err(error) => return Err(unavailable(error)),
+        }
+    }
+    Ok(Claimed::Held(Box::new(held)))
+}

@@ -1,0 +1,116 @@
+//! The order of things: refuse nesting, obtain the claim, run the body once, write what came of it.
+
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use crate::error::Error;
+use crate::guard::claim::Call;
+use crate::guard::external::Claim;
+use crate::guard::held::Held;
+use crate::guard::obtain::Obtained;
+use crate::guard::settle::{Ending, Settled};
+use crate::guard::{Inner, nesting};
+use crate::mutation::Mutation;
+use crate::record::{Answer, Bindings, Record, Timestamp};
+use crate::store::Store;
+
+/// What a body came to, with the answer that a retry gets.
+pub(crate) enum Verdict<T, E> {
+    Succeeded { value: T, answer: Answer, bindings: Bindings },
+    Failed { error: E, answer: Option<Answer> },
+    Released { error: E },
+    /// The value cannot be kept, so that a retry could never get it.
+    NotRecordable { reason: String },
+}
+
+/// What a call came to.
+pub(crate) enum Ran<T, E> {
+    First { value: T, attempt: i64, expires_at: Option<Timestamp>, bindings: Bindings },
+    Failed(E),
+    Recorded(Box<Record>),
+}
+
+impl<S: Store> Inner<S> {
+    /// Runs `body` at most once, in a transaction that commits together with the record.
+    pub(super) async fn run_in_transaction<T, E>(
+        self: &Arc<Self>,
+        call: Call,
+        body: impl AsyncFnOnce(&mut Mutation<S>) -> Verdict<T, E>,
+    ) -> Result<Ran<T, E>, Error> {
+        let frame = nesting::enter(self.id, &call.claim.key, call.claim.terms.mode)?;
+        let mut held = match self.obtain(call).await? {
+            Obtained::Held(held) => held,
+            Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
+        };
+        let Some(mutation) = held.start() else {
+            return Err(Error::StoreUnavailable(None));
+        };
+        // Dropped while the body runs, `held` rolls back and releases.
+        let verdict = AssertUnwindSafe(nesting::within(frame, body(mutation))).catch_unwind().await;
+        let bound = held.bindings();
+        conclude(held, bound, verdict, Ending::Failed(None)).await
+    }
+
+    /// Runs `body` without a transaction, between a durable claim and a durable answer.
+    pub(super) async fn run_outside<T, E>(
+        self: &Arc<Self>,
+        call: Call,
+        body: impl AsyncFnOnce(&Claim<S>) -> Verdict<T, E>,
+    ) -> Result<Ran<T, E>, Error> {
+        let frame = nesting::enter(self.id, &call.claim.key, call.claim.terms.mode)?;
+        let mut held = match self.obtain(call).await? {
+            Obtained::Held(held) => held,
+            Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
+        };
+        held.start();
+        let claim = Claim::new(Arc::clone(self), held.record().clone());
+        // Dropped while the body runs, `held` ends the lease, and `on_lapse` decides.
+        let verdict = AssertUnwindSafe(nesting::within(frame, body(&claim))).catch_unwind().await;
+        conclude(held, claim.into_bindings(), verdict, Ending::Unknown).await
+    }
+}
+
+/// Writes the verdict; `unrecordable` is the ending of a success that cannot be kept.
+async fn conclude<S: Store, T, E>(
+    held: Box<Held<S>>,
+    bound: Bindings,
+    verdict: std::thread::Result<Verdict<T, E>>,
+    unrecordable: Ending,
+) -> Result<Ran<T, E>, Error> {
+    let attempt = held.token().attempt;
+    match verdict {
+        Ok(Verdict::Succeeded { value, answer, bindings }) => {
+            let bindings = Bindings {
+                task_id: bindings.task_id.or(bound.task_id),
+                outbox_event_id: bindings.outbox_event_id.or(bound.outbox_event_id),
+            };
+            let settled = held.end(Ending::Succeeded(answer, bindings.clone())).await?;
+            Ok(match settled {
+                Settled::Written(expires_at) => Ran::First { value, attempt, expires_at, bindings },
+                Settled::Superseded(record) => Ran::Recorded(record),
+            })
+        }
+        Ok(Verdict::Failed { error, answer }) => failed(held.end(Ending::Failed(answer)).await?, error),
+        Ok(Verdict::Released { error }) => failed(held.end(Ending::Released).await?, error),
+        Ok(Verdict::NotRecordable { reason }) => {
+            held.end(unrecordable).await?;
+            Err(Error::AnswerNotRecordable { reason })
+        }
+        Err(panic) => {
+            // The panic goes on whether or not it could be recorded; a lapsed lease says the same.
+            if let Err(error) = held.end(Ending::Failed(None)).await {
+                tracing::warn!(%error, "a panic of a guarded body could not be recorded");
+            }
+            resume_unwind(panic)
+        }
+    }
+}
+
+fn failed<T, E>(settled: Settled, error: E) -> Result<Ran<T, E>, Error> {
+    Ok(match settled {
+        Settled::Written(_) => Ran::Failed(error),
+        Settled::Superseded(record) => Ran::Recorded(record),
+    })
+}

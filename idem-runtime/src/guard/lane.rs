@@ -1,0 +1,226 @@
+//! How a statement of ours gets its connection, its turn and its end.
+
+use std::future::Future;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::guard::Inner;
+use crate::key::RecordKey;
+use crate::record::{Answer, Bindings, FencingToken, Status, Timestamp};
+use crate::store::{ConnectionOf, Fault, Store, StoreResult};
+
+/// A turn to write, where writers take turns, and a connection once one was needed.
+pub(super) struct Lane<S: Store> {
+    connection: Option<PoolConnection<S>>,
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+/// A lane without a turn: for what must be tried although the turn did not come.
+impl<S: Store> Default for Lane<S> {
+    fn default() -> Self {
+        Self { connection: None, _turn: None }
+    }
+}
+
+/// A fenced change of a record outside the body's transaction.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    Complete(Answer, Bindings),
+    Fail(Option<Answer>),
+    Release,
+    Renew(Duration),
+    EndLease,
+    MarkUnknown,
+    Bind(Bindings),
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// The row was ours and has changed; with the moment that the change sets, if it sets one.
+    Done(Option<Timestamp>),
+    /// No row has this token in a fitting state.
+    Lost,
+}
+
+impl Change {
+    /// The status of a record that this change has ended, if it ends one.
+    fn settles_as(&self) -> Option<Status> {
+        match self {
+            Self::Complete(..) => Some(Status::Succeeded),
+            Self::Fail(_) => Some(Status::Failed),
+            Self::Release | Self::Renew(_) | Self::EndLease | Self::MarkUnknown | Self::Bind(_) => None,
+        }
+    }
+
+    async fn apply<S: Store>(
+        &self,
+        connection: &mut ConnectionOf<S>,
+        key: &RecordKey,
+        token: FencingToken,
+    ) -> StoreResult<Written> {
+        let moment = |end: Option<Timestamp>| match end {
+            Some(end) => Written::Done(Some(end)),
+            None => Written::Lost,
+        };
+        let touched = |ours: bool| if ours { Written::Done(None) } else { Written::Lost };
+        Ok(match self {
+            Self::Complete(answer, bindings) => {
+                moment(S::complete(connection, key, token, answer, bindings).await?)
+            }
+            Self::Fail(answer) => moment(S::fail(connection, key, token, answer.as_ref()).await?),
+            Self::Renew(lease) => moment(S::renew(connection, key, token, *lease).await?),
+            Self::Release => touched(S::release(connection, key, token, None).await?),
+            Self::EndLease => touched(S::end_lease(connection, key, token).await?),
+            Self::MarkUnknown => touched(S::mark_unknown(connection, key, token).await?),
+            Self::Bind(bindings) => touched(S::bind(connection, key, token, bindings).await?),
+        })
+    }
+}
+
+/// How often and how long a statement of ours is tried again, with growing pauses that differ by chance.
+pub(super) struct Tries {
+    left: u32,
+    pause: Duration,
+}
+
+impl Tries {
+    /// A little under a second in all: for callers that wait.
+    pub(super) fn few() -> Self {
+        Self { left: 8, pause: Duration::from_millis(4) }
+    }
+
+    /// Without an end of its own: the caller has one.
+    pub(super) fn many() -> Self {
+        Self { left: u32::MAX, pause: Duration::from_millis(4) }
+    }
+
+    /// Pauses before the next try; `false` when there is none.
+    pub(super) async fn again(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        tokio::time::sleep(self.pause.mul_f64(0.5 + fastrand::f64())).await;
+        self.pause = (self.pause * 2).min(Duration::from_millis(300));
+        true
+    }
+}
+
+/// The error of a statement that did not end in time.
+fn timed_out() -> sqlx::Error {
+    sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the statement took too long"))
+}
+
+impl<S: Store> Inner<S> {
+    /// The result of a statement of ours, or a time-out; then the connection must be closed.
+    pub(super) async fn within<T>(
+        &self,
+        statement: impl Future<Output = StoreResult<T>>,
+    ) -> StoreResult<T> {
+        tokio::time::timeout(self.patience, statement).await.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    /// A connection of the pool, for which we wait as long as for a statement.
+    pub(super) async fn connection(&self) -> StoreResult<PoolConnection<S>> {
+        match tokio::time::timeout(self.patience, self.pool.acquire()).await {
+            Ok(connection) => connection,
+            Err(_) => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+
+    /// Waits for the turn to write; on most databases that is at once.
+    pub(super) async fn lane(&self) -> StoreResult<Lane<S>> {
+        let turn = match &self.turns {
+            None => None,
+            Some(turns) => {
+                let turn = std::sync::Arc::clone(turns).acquire_owned();
+                match tokio::time::timeout(self.patience, turn).await {
+                    Ok(Ok(turn)) => Some(turn),
+                    Ok(Err(_)) | Err(_) => return Err(sqlx::Error::PoolTimedOut),
+                }
+            }
+        };
+        Ok(Lane { connection: None, _turn: turn })
+    }
+}
+
+impl<S: Store> Lane<S> {
+    /// The lane's connection, taken from the pool when there is none.
+    pub(super) async fn connection(&mut self, inner: &Inner<S>) -> StoreResult<&mut PoolConnection<S>> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => inner.connection().await?,
+        };
+        Ok(self.connection.insert(connection))
+    }
+
+    /// Takes the connection out, for a transaction.
+    pub(super) fn take(&mut self) -> Option<PoolConnection<S>> {
+        self.connection.take()
+    }
+
+    /// Puts a connection back whose transaction has ended.
+    pub(super) fn put(&mut self, connection: Option<PoolConnection<S>>) {
+        self.connection = connection;
+    }
+
+    /// Closes the connection when `error` leaves its state in doubt.
+    pub(super) fn doubt(&mut self, error: &sqlx::Error) {
+        if S::classify(error) == Fault::Unknown
+            && let Some(mut connection) = self.connection.take()
+        {
+            connection.close_on_drop();
+        }
+    }
+
+    /// Carries out one fenced change, again after faults that pass.
+    ///
+    /// When a reply was lost, the repeated change may find its own work done; then the record is read, and
+    /// a row that has our token and the wanted status is ours.
+    pub(super) async fn write(
+        &mut self,
+        inner: &Inner<S>,
+        key: &RecordKey,
+        token: FencingToken,
+        change: &Change,
+        mut tries: Tries,
+    ) -> StoreResult<Written> {
+        let mut reply_lost = false;
+        loop {
+            let result = self.write_once(inner, key, token, change, reply_lost).await;
+            let Err(error) = result else { return result };
+            self.doubt(&error);
+            reply_lost |= S::classify(&error) == Fault::Unknown;
+            let passing = matches!(error, sqlx::Error::PoolTimedOut)
+                || matches!(S::classify(&error), Fault::Again | Fault::Unknown);
+            if !passing || !tries.again().await {
+                return Err(error);
+            }
+        }
+    }
+
+    async fn write_once(
+        &mut self,
+        inner: &Inner<S>,
+        key: &RecordKey,
+        token: FencingToken,
+        change: &Change,
+        reply_lost: bool,
+    ) -> StoreResult<Written> {
+        let connection = self.connection(inner).await?;
+        let written = inner.within(change.apply::<S>(connection, key, token)).await?;
+        let (Written::Lost, true, Some(status)) = (written, reply_lost, change.settles_as()) else {
+            return Ok(written);
+        };
+        let reading = inner.within(S::read(connection, key)).await?;
+        Ok(match reading {
+            Some(reading) if reading.record.token == token && reading.record.status == status => {
+                Written::Done(Some(reading.record.expires_at))
+            }
+            _ => Written::Lost,
+        })
+    }
+}

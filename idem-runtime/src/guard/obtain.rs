@@ -1,0 +1,80 @@
+//! From a request to one of three: the claim, the recorded answer, or a refusal; waits in between.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::decision::Decision;
+use crate::error::Error;
+use crate::guard::Inner;
+use crate::guard::claim::{Call, Claimed};
+use crate::guard::held::Held;
+use crate::record::{Reading, Record};
+use crate::store::Store;
+
+/// What a request got.
+pub(super) enum Obtained<S: Store> {
+    /// It is ours to run.
+    Held(Box<Held<S>>),
+    /// It ran before, and this is what came of it.
+    Recorded(Box<Record>),
+}
+
+impl<S: Store> Inner<S> {
+    /// Claims, or waits for the twin up to the policy's `wait` and looks again.
+    pub(super) async fn obtain(self: &Arc<Self>, call: Call) -> Result<Obtained<S>, Error> {
+        let deadline = Instant::now() + call.claim.terms.wait;
+        let call = Arc::new(call);
+        loop {
+            match self.claim(Arc::clone(&call)).await? {
+                Claimed::Held(held) => return Ok(Obtained::Held(held)),
+                Claimed::Met(Decision::InProgress { .. }, _) if Instant::now() < deadline => {
+                    if let Some(reading) = self.wait_for_twin(&call, deadline).await
+                        && self.judge(&call, &reading) == Decision::Replay
+                    {
+                        return Ok(Obtained::Recorded(Box::new(reading.record.clone())));
+                    }
+                }
+                Claimed::Met(decision, reading) => {
+                    return self.refuse_or_replay(&call, decision, *reading).map(Obtained::Recorded);
+                }
+            }
+        }
+    }
+
+    async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Option<Arc<Reading>> {
+        let key = &call.claim.key;
+        let look = async || {
+            let mut connection = self.connection().await?;
+            self.within(S::read(&mut connection, key)).await
+        };
+        let done = |reading: &Reading| !matches!(self.judge(call, reading), Decision::InProgress { .. });
+        self.waiters.wait(key, deadline, look, done).await
+    }
+
+    /// What a caller gets who may not claim: the recorded answer or an error.
+    pub(super) fn refuse_or_replay(
+        &self,
+        call: &Call,
+        decision: Decision,
+        reading: Reading,
+    ) -> Result<Box<Record>, Error> {
+        let Reading { record, now } = reading;
+        match decision {
+            Decision::Replay => Ok(Box::new(record)),
+            Decision::InProgress { until } => Err(Error::in_progress(now.until(until))),
+            Decision::OutcomeUnknown => Err(Error::OutcomeUnknown),
+            Decision::Failed => Err(Error::Failed),
+            Decision::UnknownFingerprint => Err(Error::UnknownFingerprint),
+            // Only reached after a lost claim, whose caller must not claim once more.
+            Decision::Claim(_) => Err(Error::Lost),
+            Decision::Conflict => {
+                let changed = match &record.request_fields {
+                    Some(sealed) => self.keyring.changed_members(&call.fingerprint, sealed),
+                    None => Vec::new(),
+                };
+                Err(Error::Conflict { changed })
+            }
+        }
+    }
+}

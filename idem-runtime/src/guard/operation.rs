@@ -1,0 +1,280 @@
+//! The typed layer: values in, values out, JSON in between.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+use crate::guard::claim::Call;
+use crate::guard::engine::{Ran, Verdict};
+use crate::guard::{Claim, IdempotencyMutationGuard, Inner, Request};
+use crate::mutation::Mutation;
+use crate::policy::{Mode, Policy};
+use crate::record::{Answer, AnswerBody, Bindings, Record, Status, Timestamp};
+use crate::store::Store;
+
+/// The success of a body: its value and the asynchronous effects that it started.
+///
+/// ```
+/// use idem_runtime::Success;
+///
+/// let success = Success::new("order-1").task_id("task-9").status(202);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Success<T> {
+    value: T,
+    status: u16,
+    bindings: Bindings,
+}
+
+impl<T> Success<T> {
+    /// A success with status 200 and nothing bound.
+    pub fn new(value: T) -> Self {
+        Self { value, status: 200, bindings: Bindings::default() }
+    }
+
+    /// The HTTP status that is recorded with the value.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The task that the body queued.
+    #[must_use]
+    pub fn task_id(mut self, task_id: impl Into<String>) -> Self {
+        self.bindings.task_id = Some(task_id.into());
+        self
+    }
+
+    /// The outbox event that the body wrote.
+    #[must_use]
+    pub fn outbox_event_id(mut self, outbox_event_id: impl Into<String>) -> Self {
+        self.bindings.outbox_event_id = Some(outbox_event_id.into());
+        self
+    }
+}
+
+/// What a guarded call gives: the value, and whether it comes from the record.
+#[derive(Debug, Clone)]
+pub struct Outcome<T> {
+    value: T,
+    replayed: bool,
+    attempt: i64,
+    bindings: Bindings,
+    expires_at: Option<Timestamp>,
+}
+
+impl<T> Outcome<T> {
+    /// The value of the body, of this run or the recorded one.
+    pub fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// The value, without the rest.
+    pub fn into_value(self) -> T {
+        self.value
+    }
+
+    /// Whether the body ran earlier and this is what it gave then.
+    #[must_use]
+    pub fn is_replay(&self) -> bool {
+        self.replayed
+    }
+
+    /// The attempt whose value this is.
+    #[must_use]
+    pub fn attempt(&self) -> i64 {
+        self.attempt
+    }
+
+    /// The task that the request queued.
+    #[must_use]
+    pub fn task_id(&self) -> Option<&str> {
+        self.bindings.task_id.as_deref()
+    }
+
+    /// The outbox event that the request wrote.
+    #[must_use]
+    pub fn outbox_event_id(&self) -> Option<&str> {
+        self.bindings.outbox_event_id.as_deref()
+    }
+
+    /// Until when a repetition gets this value.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
+    }
+}
+
+type ReleaseOn<'a, E> = Box<dyn Fn(&E) -> bool + Send + Sync + 'a>;
+
+/// How errors of one type are kept and given again.
+struct FailureCodec<E> {
+    encode: fn(&E) -> serde_json::Result<Vec<u8>>,
+    decode: fn(&[u8]) -> serde_json::Result<E>,
+}
+
+/// One call of a guard with options; see [`IdempotencyMutationGuard::operation`].
+#[must_use = "an operation does nothing until it is run"]
+pub struct Operation<'a, S: Store, E> {
+    guard: &'a IdempotencyMutationGuard<S>,
+    policy: &'a Policy,
+    request: Request,
+    release_on: Option<ReleaseOn<'a, E>>,
+    failures: Option<FailureCodec<E>>,
+    error: PhantomData<fn() -> E>,
+}
+
+impl<S: Store, E> fmt::Debug for Operation<'_, S, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operation").field("policy", self.policy).finish_non_exhaustive()
+    }
+}
+
+impl<'a, S: Store, E> Operation<'a, S, E> {
+    pub(super) fn new(
+        guard: &'a IdempotencyMutationGuard<S>,
+        policy: &'a Policy,
+        request: Request,
+    ) -> Self {
+        Self { guard, policy, request, release_on: None, failures: None, error: PhantomData }
+    }
+
+    /// Errors after which the claim is given back instead of recorded as failed, so that a retry runs.
+    pub fn release_on(mut self, release: impl Fn(&E) -> bool + Send + Sync + 'a) -> Self {
+        self.release_on = Some(Box::new(release));
+        self
+    }
+
+    /// Keeps errors too, so that a repeated failure gives the recorded error instead of [`Error::Failed`].
+    pub fn record_failures(mut self) -> Self
+    where
+        E: Serialize + DeserializeOwned,
+    {
+        self.failures = Some(FailureCodec {
+            encode: |error| serde_json::to_vec(error),
+            decode: |bytes| serde_json::from_slice(bytes),
+        });
+        self
+    }
+
+    /// Runs `body` once in a transaction; see [`IdempotencyMutationGuard::run`].
+    ///
+    /// # Panics
+    ///
+    /// Resumes a panic of the body, after it was rolled back and recorded as failed.
+    pub async fn run<T>(
+        self,
+        body: impl AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
+    ) -> Result<Outcome<T>, E>
+    where
+        T: Serialize + DeserializeOwned,
+        E: From<Error>,
+    {
+        let inner = &self.guard.0;
+        let call = Call::new(inner, self.policy, Mode::Transactional, self.request)?;
+        let (release_on, failures) = (self.release_on, self.failures);
+        let ran = inner
+            .run_in_transaction(call, async |mutation: &mut Mutation<S>| {
+                let result = body(mutation).await;
+                verdict(inner, result, release_on.as_ref(), failures.as_ref())
+            })
+            .await?;
+        outcome(ran, failures.as_ref())
+    }
+
+    /// Runs `body` once without a transaction; see [`IdempotencyMutationGuard::run_external`].
+    ///
+    /// # Panics
+    ///
+    /// Resumes a panic of the body, after it was recorded as failed.
+    pub async fn run_external<T>(
+        self,
+        body: impl AsyncFnOnce(&Claim<S>) -> Result<Success<T>, E>,
+    ) -> Result<Outcome<T>, E>
+    where
+        T: Serialize + DeserializeOwned,
+        E: From<Error>,
+    {
+        let inner = &self.guard.0;
+        let call = Call::new(inner, self.policy, Mode::External, self.request)?;
+        let (release_on, failures) = (self.release_on, self.failures);
+        let ran = inner
+            .run_outside(call, async |claim: &Claim<S>| {
+                let result = body(claim).await;
+                verdict(inner, result, release_on.as_ref(), failures.as_ref())
+            })
+            .await?;
+        outcome(ran, failures.as_ref())
+    }
+}
+
+/// The status under which a recorded error of a service function stands.
+const FAILURE_STATUS: u16 = 500;
+
+fn verdict<S: Store, T: Serialize, E>(
+    inner: &Inner<S>,
+    result: Result<Success<T>, E>,
+    release_on: Option<&ReleaseOn<'_, E>>,
+    failures: Option<&FailureCodec<E>>,
+) -> Verdict<T, E> {
+    match result {
+        Ok(Success { value, status, bindings }) => match serde_json::to_vec(&value) {
+            Ok(json) if inner.fits(json.len()) => {
+                Verdict::Succeeded { value, answer: Answer::json(status, json), bindings }
+            }
+            Ok(json) => Verdict::NotRecordable {
+                reason: format!("it has {} bytes, more than the guard's max_answer_bytes", json.len()),
+            },
+            Err(error) => Verdict::NotRecordable { reason: format!("it cannot be serialised: {error}") },
+        },
+        Err(error) if release_on.is_some_and(|release| release(&error)) => Verdict::Released { error },
+        Err(error) => {
+            let encoded = failures.and_then(|codec| (codec.encode)(&error).ok());
+            let kept = encoded.filter(|json| inner.fits(json.len()));
+            Verdict::Failed { error, answer: kept.map(|json| Answer::json(FAILURE_STATUS, json)) }
+        }
+    }
+}
+
+fn outcome<T, E>(ran: Ran<T, E>, failures: Option<&FailureCodec<E>>) -> Result<Outcome<T>, E>
+where
+    T: DeserializeOwned,
+    E: From<Error>,
+{
+    match ran {
+        Ran::First { value, attempt, expires_at, bindings } => {
+            Ok(Outcome { value, replayed: false, attempt, bindings, expires_at })
+        }
+        Ran::Failed(error) => Err(error),
+        Ran::Recorded(record) => replay(*record, failures),
+    }
+}
+
+fn replay<T, E>(record: Record, failures: Option<&FailureCodec<E>>) -> Result<Outcome<T>, E>
+where
+    T: DeserializeOwned,
+    E: From<Error>,
+{
+    let body = match record.answer {
+        Some(Answer { body: AnswerBody::Kept(body), .. }) => body,
+        _ => return Err(Error::ReplayUnreadable { reason: "no body was kept".to_owned() }.into()),
+    };
+    if record.status == Status::Failed {
+        let error = failures.and_then(|codec| (codec.decode)(&body).ok());
+        return Err(error.unwrap_or_else(|| Error::Failed.into()));
+    }
+    match serde_json::from_slice(&body) {
+        Ok(value) => Ok(Outcome {
+            value,
+            replayed: true,
+            attempt: record.token.attempt,
+            bindings: record.bindings,
+            expires_at: Some(record.expires_at),
+        }),
+        Err(error) => Err(Error::ReplayUnreadable { reason: error.to_string() }.into()),
+    }
+}

@@ -1,0 +1,131 @@
+//! Duplicates that wait for their twin: no connection is held, and one of them looks for all.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use crate::key::RecordKey;
+use crate::record::Reading;
+use crate::store::StoreResult;
+
+/// All keys on which somebody in this process waits.
+#[derive(Debug, Default)]
+pub(super) struct Waiters(Mutex<HashMap<RecordKey, Weak<Room>>>);
+
+/// Where the duplicates of one key wait.
+#[derive(Debug)]
+struct Room {
+    /// The twin in this process has finished.
+    finished: Notify,
+    /// Held by the one who looks.
+    lookout: tokio::sync::Mutex<()>,
+    /// What the lookout saw last.
+    seen: watch::Sender<Option<Arc<Reading>>>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { finished: Notify::new(), lookout: tokio::sync::Mutex::new(()), seen: watch::Sender::new(None) }
+    }
+}
+
+/// The shortest and longest pause between two looks at a record whose owner is in another process.
+const FIRST_PAUSE: Duration = Duration::from_millis(15);
+const LAST_PAUSE: Duration = Duration::from_millis(250);
+
+impl Waiters {
+    /// Wakes those who wait for `key`; called by whoever settles it in this process.
+    pub(super) fn finished(&self, key: &RecordKey) {
+        // The lock is held while the room is, so that its last waiter still sees itself as the last.
+        let rooms = self.rooms();
+        if let Some(room) = rooms.get(key).and_then(Weak::upgrade) {
+            // `notify_one` keeps its permit for a lookout that is just between two looks.
+            room.finished.notify_one();
+        }
+    }
+
+    /// Waits until `done` says so of a reading, and gives it; `None` at the deadline or when the row is gone.
+    ///
+    /// `look` reads the record once; only one of all waiters calls it at a time.
+    pub(super) async fn wait(
+        &self,
+        key: &RecordKey,
+        deadline: Instant,
+        look: impl AsyncFn() -> StoreResult<Option<Reading>>,
+        done: impl Fn(&Reading) -> bool,
+    ) -> Option<Arc<Reading>> {
+        let seat = Seat { waiters: self, key, room: self.enter(key) };
+        let room = &seat.room;
+        let mut seen = room.seen.subscribe();
+        let watching = async {
+            loop {
+                if seen.changed().await.is_err() {
+                    return None;
+                }
+                let reading = seen.borrow_and_update().clone();
+                match reading {
+                    Some(reading) if !done(&reading) => {}
+                    settled => return settled,
+                }
+            }
+        };
+        let looking = async {
+            let _lookout = room.lookout.lock().await;
+            let mut pause = FIRST_PAUSE;
+            loop {
+                tokio::select! {
+                    () = room.finished.notified() => {}
+                    () = tokio::time::sleep(pause.mul_f64(0.75 + fastrand::f64() / 2.0)) => {}
+                }
+                pause = (pause * 3 / 2).min(LAST_PAUSE);
+                // A store that does not answer is asked again; the deadline ends it.
+                let Ok(reading) = look().await else { continue };
+                let reading = reading.map(Arc::new);
+                room.seen.send_replace(reading.clone());
+                match reading {
+                    Some(reading) if !done(&reading) => {}
+                    settled => return settled,
+                }
+            }
+        };
+        tokio::select! {
+            settled = watching => settled,
+            settled = looking => settled,
+            () = tokio::time::sleep_until(deadline) => None,
+        }
+    }
+
+    fn enter(&self, key: &RecordKey) -> Arc<Room> {
+        let mut rooms = self.rooms();
+        if let Some(room) = rooms.get(key).and_then(Weak::upgrade) {
+            return room;
+        }
+        let room = Arc::new(Room::default());
+        rooms.insert(key.clone(), Arc::downgrade(&room));
+        room
+    }
+
+    fn rooms(&self) -> std::sync::MutexGuard<'_, HashMap<RecordKey, Weak<Room>>> {
+        // The map stays whole whoever panics while holding it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One waiter's place; the last to leave closes the room.
+struct Seat<'a> {
+    waiters: &'a Waiters,
+    key: &'a RecordKey,
+    room: Arc<Room>,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut rooms = self.waiters.rooms();
+        if Arc::strong_count(&self.room) == 1 {
+            rooms.remove(self.key);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The transitions on PostgreSQL, one statement and one round trip each.
+
+use std::time::Duration;
+
+use sqlx::postgres::{PgArguments, PgConnection, PgTypeInfo, PgValueFormat, PgValueRef};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Type};
+use sqlx_core::transaction::TransactionManager;
+
+use super::migrate::{Step, migrator};
+use super::row::{AnswerColumns, reading};
+use super::{Completion, Fault, NewClaim, Store, StoreResult, Swept, UnsafeSetting, millis};
+use crate::key::RecordKey;
+use crate::policy::{Mode, Terms};
+use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
+
+mod sql;
+
+const MIGRATIONS: &[Step] = &[(
+    1,
+    "idempotency records",
+    include_str!("../../migrations/postgres/0001_idempotency_records.sql"),
+)];
+
+impl super::sealed::Sealed for Postgres {}
+
+type Statement = Query<'static, Postgres, PgArguments>;
+
+/// Binds the four columns of the unique key.
+fn keyed(sql: &'static str, key: &RecordKey) -> Statement {
+    let [tenant, user, route, idempotency_key] = key.columns().map(str::to_owned);
+    sqlx::query(sql).bind(tenant).bind(user).bind(route).bind(idempotency_key)
+}
+
+/// Binds key and token: the start of every fenced statement.
+fn fenced(sql: &'static str, key: &RecordKey, token: FencingToken) -> Statement {
+    keyed(sql, key).bind(token.attempt).bind(token.claim_id)
+}
+
+fn bind_claim(statement: Statement, claim: &NewClaim) -> Statement {
+    let terms = &claim.terms;
+    // A renewal would make the completion of a snapshot transaction fail, so its lease is long at once.
+    let snapshot_lease = if terms.mode == Mode::Transactional { terms.max_run } else { terms.lease };
+    // Losing the claim of a transaction in a crash loses its effects with it: it need not be flushed alone.
+    let flush = terms.mode == Mode::External;
+    statement
+        .bind(claim.request_hash.clone())
+        .bind(claim.request_fields.clone())
+        .bind(claim.claim_id)
+        .bind(millis(terms.lease))
+        .bind(millis(snapshot_lease))
+        .bind(flush)
+        .bind(terms.mode.as_str())
+        .bind(terms.on_lapse.as_str())
+        .bind(terms.retry_failed)
+        .bind(millis(terms.ttl))
+        .bind(millis(terms.wait))
+        .bind(millis(terms.max_run))
+}
+
+fn bind_answer(statement: Statement, answer: Option<&Answer>) -> Statement {
+    let columns = AnswerColumns::of(answer);
+    statement
+        .bind(columns.code)
+        .bind(columns.headers)
+        .bind(columns.content_type.map(str::to_owned))
+        .bind(columns.body.map(<[u8]>::to_vec))
+}
+
+/// The mark of one attempt's transaction: a setting that ends with it.
+fn mark(token: FencingToken) -> String {
+    format!("{}:{}", token.attempt, token.claim_id.simple())
+}
+
+async fn one(conn: &mut PgConnection, statement: Statement) -> StoreResult<Option<Reading>> {
+    statement.fetch_optional(conn).await?.as_ref().map(reading::<Postgres>).transpose()
+}
+
+async fn end_of_life(conn: &mut PgConnection, statement: Statement) -> StoreResult<Option<Timestamp>> {
+    statement.fetch_optional(conn).await?.map(|row| row.try_get(0)).transpose()
+}
+
+async fn touched(conn: &mut PgConnection, statement: Statement) -> StoreResult<bool> {
+    Ok(statement.execute(conn).await?.rows_affected() == 1)
+}
+
+impl Store for Postgres {
+    const SINGLE_WRITER: bool = false;
+
+    async fn migrate(pool: &sqlx::Pool<Self>) -> Result<(), sqlx::migrate::MigrateError> {
+        migrator(MIGRATIONS).run(pool).await
+    }
+
+    async fn has_schema(conn: &mut PgConnection) -> StoreResult<bool> {
+        match sqlx::query(sql::PROBE).execute(conn).await {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(code(&error).as_deref(), Some("42P01" | "42703")) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn unsafe_settings(conn: &mut PgConnection) -> StoreResult<Vec<UnsafeSetting>> {
+        let row = sqlx::query(sql::SETTINGS).fetch_one(conn).await?;
+        let mut unsafe_settings = Vec::new();
+        for (name, refused, wanted) in [
+            ("synchronous_commit", &["off", "local"][..], "on"),
+            ("fsync", &["off"], "on"),
+            ("full_page_writes", &["off"], "on"),
+            ("transaction_read_only", &["on"], "off, by connecting to the primary"),
+        ] {
+            let value: String = row.try_get(name)?;
+            if refused.contains(&value.as_str()) {
+                unsafe_settings.push(UnsafeSetting { name, value, wanted });
+            }
+        }
+        Ok(unsafe_settings)
+    }
+
+    async fn read(conn: &mut PgConnection, key: &RecordKey) -> StoreResult<Option<Reading>> {
+        one(conn, keyed(sql::READ, key)).await
+    }
+
+    async fn read_settled(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        patience: Duration,
+    ) -> StoreResult<Option<Reading>> {
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}",
+            timeout_millis(patience)
+        );
+        let mut transaction = conn.begin_with(AssertSqlSafe(begin)).await?;
+        let reading = one(&mut transaction, keyed(sql::READ_SETTLED, key)).await?;
+        transaction.rollback().await?;
+        Ok(reading)
+    }
+
+    async fn insert(conn: &mut PgConnection, claim: &NewClaim) -> StoreResult<Option<Reading>> {
+        one(conn, bind_claim(keyed(sql::INSERT, &claim.key), claim)).await
+    }
+
+    async fn take_over(
+        conn: &mut PgConnection,
+        seen: &Record,
+        anew: bool,
+        claim: &NewClaim,
+    ) -> StoreResult<Option<Reading>> {
+        let statement = bind_claim(keyed(sql::TAKE_OVER, &claim.key), claim)
+            .bind(anew)
+            .bind(seen.token.attempt)
+            .bind(seen.token.claim_id)
+            .bind(seen.revision);
+        one(conn, statement).await
+    }
+
+    async fn begin(conn: &mut PgConnection, token: FencingToken, terms: &Terms) -> StoreResult<()> {
+        // Nothing but digits and hex is written into this text, so that BEGIN costs one round trip.
+        let begin = format!(
+            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL idem.claim = '{}'",
+            timeout_millis(terms.max_run),
+            mark(token)
+        );
+        let begin = sqlx::SqlSafeStr::into_sql_str(AssertSqlSafe(begin));
+        <Postgres as sqlx::Database>::TransactionManager::begin(conn, Some(begin)).await
+    }
+
+    async fn is_intact(conn: &mut PgConnection, token: FencingToken) -> StoreResult<bool> {
+        match sqlx::query(sql::IS_INTACT).bind(mark(token)).fetch_one(conn).await {
+            Ok(row) => row.try_get(0),
+            // A failed transaction refuses to answer, which only an open transaction does.
+            Err(error) if Self::classify(&error) == Fault::Aborted => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn complete_in_transaction(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        answer: &Answer,
+        bindings: &Bindings,
+    ) -> StoreResult<Completion> {
+        let statement = bind_answer(fenced(sql::COMPLETE_IN_TRANSACTION, key, token), Some(answer))
+            .bind(bindings.task_id.clone())
+            .bind(bindings.outbox_event_id.clone())
+            .bind(mark(token));
+        let row = statement.fetch_one(conn).await?;
+        let (intact, expires_at): (bool, Option<Timestamp>) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(match (intact, expires_at) {
+            (false, _) => Completion::Ended,
+            (true, None) => Completion::Lost,
+            (true, Some(expires_at)) => Completion::Done { expires_at },
+        })
+    }
+
+    async fn complete(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        answer: &Answer,
+        bindings: &Bindings,
+    ) -> StoreResult<Option<Timestamp>> {
+        let statement = bind_answer(fenced(sql::COMPLETE, key, token), Some(answer))
+            .bind(bindings.task_id.clone())
+            .bind(bindings.outbox_event_id.clone());
+        end_of_life(conn, statement).await
+    }
+
+    async fn fail(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        answer: Option<&Answer>,
+    ) -> StoreResult<Option<Timestamp>> {
+        end_of_life(conn, bind_answer(fenced(sql::FAIL, key, token), answer)).await
+    }
+
+    async fn release(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        revision: Option<i64>,
+    ) -> StoreResult<bool> {
+        touched(conn, fenced(sql::RELEASE, key, token).bind(revision)).await
+    }
+
+    async fn renew(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        lease: Duration,
+    ) -> StoreResult<Option<Timestamp>> {
+        end_of_life(conn, fenced(sql::RENEW, key, token).bind(millis(lease))).await
+    }
+
+    async fn end_lease(conn: &mut PgConnection, key: &RecordKey, token: FencingToken) -> StoreResult<bool> {
+        touched(conn, fenced(sql::END_LEASE, key, token)).await
+    }
+
+    async fn mark_unknown(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+    ) -> StoreResult<bool> {
+        touched(conn, fenced(sql::MARK_UNKNOWN, key, token)).await
+    }
+
+    async fn bind(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        bindings: &Bindings,
+    ) -> StoreResult<bool> {
+        let statement = fenced(sql::BIND, key, token)
+            .bind(bindings.task_id.clone())
+            .bind(bindings.outbox_event_id.clone());
+        touched(conn, statement).await
+    }
+
+    async fn expire(conn: &mut PgConnection, batch: u32) -> StoreResult<Swept> {
+        let done = sqlx::query(sql::EXPIRE).bind(i64::from(batch)).execute(conn).await?;
+        Ok(Swept { count: done.rows_affected() })
+    }
+
+    async fn purge(conn: &mut PgConnection, older_than: Duration, batch: u32) -> StoreResult<Swept> {
+        let statement = sqlx::query(sql::PURGE).bind(i64::from(batch)).bind(millis(older_than));
+        Ok(Swept { count: statement.execute(conn).await?.rows_affected() })
+    }
+
+    fn classify(error: &sqlx::Error) -> Fault {
+        match error {
+            sqlx::Error::Database(_) => match code(error).as_deref() {
+                Some("40001" | "40P01" | "55P03") => Fault::Again,
+                Some("25P02") => Fault::Aborted,
+                // The server ended or doubts the statement itself; whether a commit landed is open.
+                Some("40003" | "57014" | "57P01" | "57P02" | "57P03" | "25P03") => Fault::Unknown,
+                Some(code) if code.starts_with("08") || code.starts_with("58") => Fault::Unknown,
+                _ => Fault::Refused,
+            },
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => Fault::Unknown,
+            _ => Fault::Refused,
+        }
+    }
+}
+
+fn code(error: &sqlx::Error) -> Option<String> {
+    error.as_database_error().and_then(|error| error.code()).map(std::borrow::Cow::into_owned)
+}
+
+/// A PostgreSQL time-out: at least one millisecond, as zero would switch it off, at most 24 days.
+fn timeout_millis(duration: Duration) -> i64 {
+    millis(duration).clamp(1, i64::from(i32::MAX))
+}
+
+impl Type<Postgres> for Timestamp {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name("timestamptz")
+    }
+
+    fn compatible(ty: &PgTypeInfo) -> bool {
+        sqlx::TypeInfo::name(ty).eq_ignore_ascii_case("timestamptz")
+    }
+}
+
+impl<'r> sqlx::Decode<'r, Postgres> for Timestamp {
+    fn decode(value: PgValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+        /// 2000-01-01, where PostgreSQL's clock begins, in microseconds since 1970-01-01.
+        const EPOCH: i64 = 946_684_800_000_000;
+        if value.format() != PgValueFormat::Binary {
+            return Err("a timestamp came as text; only prepared statements read records".into());
+        }
+        let micros = i64::from_be_bytes(value.as_bytes()?.try_into()?);
+        Ok(Self::from_micros(micros.saturating_add(EPOCH)))
+    }
+}

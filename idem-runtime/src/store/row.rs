@@ -1,0 +1,191 @@
+//! Turns a row into a record and an answer into columns; the same for every database.
+
+use std::time::Duration;
+
+use sqlx::{ColumnIndex, Database, Decode, Row, Type};
+use uuid::Uuid;
+
+use crate::key::{IdempotencyKey, RecordKey, Route, Scope};
+use crate::policy::{Mode, OnLapse, Terms};
+use crate::record::{
+    Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp,
+};
+
+/// The columns of a record in the order in which every statement selects them, with the time as `now`.
+macro_rules! record_columns {
+    ($now:literal) => {
+        concat!(
+            "tenant_id, user_id, route, idempotency_key, request_hash, request_fields, status, attempt, ",
+            "claim_id, revision, locked_until, expires_at, response_code, response_headers, ",
+            "response_content_type, response_body, task_id, outbox_event_id, mode, on_lapse, retry_failed, ",
+            "ttl_ms, lease_ms, wait_ms, max_run_ms, outcome_unknown, released_at, created_at, updated_at, ",
+            "completed_at, ",
+            $now,
+            " AS now"
+        )
+    };
+}
+pub(super) use record_columns;
+
+/// A column that holds something no version of this program writes.
+fn unreadable(column: &'static str, value: &str) -> sqlx::Error {
+    let source = format!("{column} holds {value:?}, which this version does not know").into();
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source }
+}
+
+/// The reading in a row that was selected with `record_columns`.
+pub(super) fn reading<DB: Database>(row: &DB::Row) -> Result<Reading, sqlx::Error>
+where
+    for<'r> String: Decode<'r, DB> + Type<DB>,
+    for<'r> Vec<u8>: Decode<'r, DB> + Type<DB>,
+    for<'r> i64: Decode<'r, DB> + Type<DB>,
+    for<'r> i32: Decode<'r, DB> + Type<DB>,
+    for<'r> bool: Decode<'r, DB> + Type<DB>,
+    for<'r> Uuid: Decode<'r, DB> + Type<DB>,
+    for<'r> Timestamp: Decode<'r, DB> + Type<DB>,
+    &'static str: ColumnIndex<DB::Row>,
+{
+    let text = |column| row.try_get::<String, _>(column);
+    let span = |column| -> Result<Duration, sqlx::Error> {
+        Ok(Duration::from_millis(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0)))
+    };
+    let part = |error: crate::key::KeyError| sqlx::Error::Decode(Box::new(error));
+    let record = Record {
+        key: RecordKey::new(
+            Scope::new(text("tenant_id")?, text("user_id")?).map_err(part)?,
+            Route::stored(text("route")?),
+            IdempotencyKey::stored(text("idempotency_key")?),
+        ),
+        request_hash: text("request_hash")?,
+        request_fields: row.try_get("request_fields")?,
+        status: status(&text("status")?)?,
+        token: FencingToken { attempt: row.try_get("attempt")?, claim_id: row.try_get("claim_id")? },
+        revision: row.try_get("revision")?,
+        answer: match row.try_get::<Option<i32>, _>("response_code")? {
+            None => None,
+            Some(code) => Some(Answer {
+                code: u16::try_from(code).map_err(|_| unreadable("response_code", &code.to_string()))?,
+                headers: headers_from(row.try_get::<Option<String>, _>("response_headers")?.as_deref())?,
+                content_type: row.try_get("response_content_type")?,
+                body: row
+                    .try_get::<Option<Vec<u8>>, _>("response_body")?
+                    .map_or(AnswerBody::Omitted, AnswerBody::Kept),
+            }),
+        },
+        bindings: Bindings {
+            task_id: row.try_get("task_id")?,
+            outbox_event_id: row.try_get("outbox_event_id")?,
+        },
+        locked_until: row.try_get("locked_until")?,
+        expires_at: row.try_get("expires_at")?,
+        terms: Terms {
+            mode: mode(&text("mode")?)?,
+            on_lapse: on_lapse(&text("on_lapse")?)?,
+            retry_failed: row.try_get("retry_failed")?,
+            ttl: span("ttl_ms")?,
+            lease: span("lease_ms")?,
+            wait: span("wait_ms")?,
+            max_run: span("max_run_ms")?,
+        },
+        outcome_unknown: row.try_get("outcome_unknown")?,
+        released_at: row.try_get("released_at")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+        completed_at: row.try_get("completed_at")?,
+    };
+    Ok(Reading { record, now: row.try_get("now")? })
+}
+
+fn status(word: &str) -> Result<Status, sqlx::Error> {
+    [Status::Processing, Status::Succeeded, Status::Failed, Status::Expired]
+        .into_iter()
+        .find(|status| status.as_str() == word)
+        .ok_or_else(|| unreadable("status", word))
+}
+
+fn mode(word: &str) -> Result<Mode, sqlx::Error> {
+    [Mode::Transactional, Mode::External]
+        .into_iter()
+        .find(|mode| mode.as_str() == word)
+        .ok_or_else(|| unreadable("mode", word))
+}
+
+fn on_lapse(word: &str) -> Result<OnLapse, sqlx::Error> {
+    [OnLapse::Rerun, OnLapse::Recover, OnLapse::Refuse]
+        .into_iter()
+        .find(|on_lapse| on_lapse.as_str() == word)
+        .ok_or_else(|| unreadable("on_lapse", word))
+}
+
+/// An answer as the columns that hold it.
+pub(super) struct AnswerColumns<'a> {
+    pub(super) code: Option<i32>,
+    pub(super) headers: Option<String>,
+    pub(super) content_type: Option<&'a str>,
+    pub(super) body: Option<&'a [u8]>,
+}
+
+impl<'a> AnswerColumns<'a> {
+    pub(super) fn of(answer: Option<&'a Answer>) -> Self {
+        let Some(answer) = answer else {
+            return Self { code: None, headers: None, content_type: None, body: None };
+        };
+        Self {
+            code: Some(i32::from(answer.code)),
+            headers: headers_to(&answer.headers),
+            content_type: answer.content_type.as_deref(),
+            body: match &answer.body {
+                AnswerBody::Kept(bytes) => Some(bytes),
+                AnswerBody::Omitted => None,
+            },
+        }
+    }
+}
+
+/// Headers as JSON pairs; each byte of a value is one character, so that no value is mangled.
+fn headers_to(headers: &[(String, Vec<u8>)]) -> Option<String> {
+    if headers.is_empty() {
+        return None;
+    }
+    let pair = |(name, value): &(String, Vec<u8>)| {
+        let value: String = value.iter().copied().map(char::from).collect();
+        serde_json::Value::from(vec![name.as_str(), value.as_str()])
+    };
+    Some(serde_json::Value::Array(headers.iter().map(pair).collect()).to_string())
+}
+
+fn headers_from(text: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, sqlx::Error> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let pairs: Vec<(String, String)> =
+        serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    pairs
+        .into_iter()
+        .map(|(name, value)| {
+            let bytes: Result<Vec<u8>, _> = value.chars().map(u8::try_from).collect();
+            Ok((name, bytes.map_err(|_| unreadable("response_headers", &value))?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_of_a_header_value_survives_storage_and_repeated_headers_keep_their_order() {
+        let all: Vec<u8> = (0..=255).collect();
+        let headers = vec![
+            ("link".to_owned(), b"<a>, <b>".to_vec()),
+            ("x-bytes".to_owned(), all),
+            ("link".to_owned(), b"<c>".to_vec()),
+        ];
+        assert_eq!(headers_from(headers_to(&headers).as_deref()).unwrap(), headers);
+    }
+
+    #[test]
+    fn a_word_of_a_newer_version_is_an_error_and_not_a_guess() {
+        assert!(status("paused").is_err());
+        assert!(mode("hybrid").is_err());
+        assert!(on_lapse("ask").is_err());
+    }
+}
