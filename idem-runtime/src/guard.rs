@@ -131,17 +131,18 @@ impl<S: Store> IdempotencyMutationGuard<S> {
     /// # Panics
     ///
     /// Resumes a panic of the body, after it was rolled back and recorded as failed.
-    pub async fn run<T, E>(
+    pub fn run<T, E, B>(
         &self,
         policy: &Policy,
         request: Request,
-        body: impl AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
-    ) -> Result<Outcome<T>, E>
+        body: B,
+    ) -> impl Future<Output = Result<Outcome<T>, E>> + use<S, T, E, B>
     where
         T: serde::Serialize + serde::de::DeserializeOwned,
         E: From<Error>,
+        B: AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
     {
-        self.operation(policy, request).run(body).await
+        self.operation(policy, request).run(body)
     }
 
     /// Runs `body` once without a transaction, for effects outside our database.
@@ -152,21 +153,22 @@ impl<S: Store> IdempotencyMutationGuard<S> {
     /// # Panics
     ///
     /// Resumes a panic of the body, after it was recorded as failed.
-    pub async fn run_external<T, E>(
+    pub fn run_external<T, E, B>(
         &self,
         policy: &Policy,
         request: Request,
-        body: impl AsyncFnOnce(&Claim<S>) -> Result<Success<T>, E>,
-    ) -> Result<Outcome<T>, E>
+        body: B,
+    ) -> impl Future<Output = Result<Outcome<T>, E>> + use<S, T, E, B>
     where
         T: serde::Serialize + serde::de::DeserializeOwned,
         E: From<Error>,
+        B: AsyncFnOnce(&Claim<S>) -> Result<Success<T>, E>,
     {
-        self.operation(policy, request).run_external(body).await
+        self.operation(policy, request).run_external(body)
     }
 
     /// As [`run`](Self::run), with options of one call: which errors release the claim, how failures are kept.
-    pub fn operation<'a, E>(&'a self, policy: &'a Policy, request: Request) -> Operation<'a, S, E> {
+    pub fn operation<E>(&self, policy: &Policy, request: Request) -> Operation<S, E> {
         Operation::new(self, policy, request)
     }
 

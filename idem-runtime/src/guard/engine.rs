@@ -32,44 +32,47 @@ pub(crate) enum Ran<T, E> {
     Recorded(Box<Record>),
 }
 
-impl<S: Store> Inner<S> {
-    /// Runs `body` at most once, in a transaction that commits together with the record.
-    pub(super) async fn run_in_transaction<T, E>(
-        self: &Arc<Self>,
-        call: Call,
-        body: impl AsyncFnOnce(&mut Mutation<S>) -> Verdict<T, E>,
-    ) -> Result<Ran<T, E>, Error> {
-        let frame = nesting::enter(self.id, &call.claim.key, call.claim.terms.mode)?;
-        let mut held = match self.obtain(call).await? {
-            Obtained::Held(held) => held,
-            Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
-        };
-        let Some(mutation) = held.start() else {
-            return Err(Error::StoreUnavailable(None));
-        };
-        // Dropped while the body runs, `held` rolls back and releases.
-        let verdict = AssertUnwindSafe(nesting::within(frame, body(mutation))).catch_unwind().await;
-        let bound = held.bindings();
-        conclude(held, bound, verdict, Ending::Failed(None)).await
-    }
+/// Runs `body` at most once, in a transaction that commits together with the record.
+///
+/// Everything is owned and `judge` stands apart from `body`, so that the future is `Send` whenever the
+/// body's is: the compiler cannot prove that of a borrow around an async closure.
+pub(super) async fn run_in_transaction<S: Store, R, T, E>(
+    inner: Arc<Inner<S>>,
+    call: Call,
+    body: impl AsyncFnOnce(&mut Mutation<S>) -> R,
+    judge: impl FnOnce(R) -> Verdict<T, E>,
+) -> Result<Ran<T, E>, Error> {
+    let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
+    let mut held = match inner.obtain(call).await? {
+        Obtained::Held(held) => held,
+        Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
+    };
+    let Some(mutation) = held.start() else {
+        return Err(Error::StoreUnavailable(None));
+    };
+    // Dropped while the body runs, `held` rolls back and releases.
+    let result = AssertUnwindSafe(nesting::within(frame, body(mutation))).catch_unwind().await;
+    let bound = held.bindings();
+    conclude(held, bound, result.map(judge), Ending::Failed(None)).await
+}
 
-    /// Runs `body` without a transaction, between a durable claim and a durable answer.
-    pub(super) async fn run_outside<T, E>(
-        self: &Arc<Self>,
-        call: Call,
-        body: impl AsyncFnOnce(&Claim<S>) -> Verdict<T, E>,
-    ) -> Result<Ran<T, E>, Error> {
-        let frame = nesting::enter(self.id, &call.claim.key, call.claim.terms.mode)?;
-        let mut held = match self.obtain(call).await? {
-            Obtained::Held(held) => held,
-            Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
-        };
-        held.start();
-        let claim = Claim::new(Arc::clone(self), held.record().clone());
-        // Dropped while the body runs, `held` ends the lease, and `on_lapse` decides.
-        let verdict = AssertUnwindSafe(nesting::within(frame, body(&claim))).catch_unwind().await;
-        conclude(held, claim.into_bindings(), verdict, Ending::Unknown).await
-    }
+/// Runs `body` without a transaction, between a durable claim and a durable answer.
+pub(super) async fn run_outside<S: Store, R, T, E>(
+    inner: Arc<Inner<S>>,
+    call: Call,
+    body: impl AsyncFnOnce(&Claim<S>) -> R,
+    judge: impl FnOnce(R) -> Verdict<T, E>,
+) -> Result<Ran<T, E>, Error> {
+    let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
+    let mut held = match inner.obtain(call).await? {
+        Obtained::Held(held) => held,
+        Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
+    };
+    held.start();
+    let claim = Claim::new(inner, held.record().clone());
+    // Dropped while the body runs, `held` ends the lease, and `on_lapse` decides.
+    let result = AssertUnwindSafe(nesting::within(frame, body(&claim))).catch_unwind().await;
+    conclude(held, claim.into_bindings(), result.map(judge), Ending::Unknown).await
 }
 
 /// Writes the verdict; `unrecordable` is the ending of a success that cannot be kept.

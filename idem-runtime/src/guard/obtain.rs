@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::decision::Decision;
@@ -9,8 +10,9 @@ use crate::error::Error;
 use crate::guard::Inner;
 use crate::guard::claim::{Call, Claimed};
 use crate::guard::held::Held;
+use crate::key::RecordKey;
 use crate::record::{Reading, Record};
-use crate::store::Store;
+use crate::store::{Store, StoreResult};
 
 /// What a request got.
 pub(super) enum Obtained<S: Store> {
@@ -44,12 +46,14 @@ impl<S: Store> Inner<S> {
 
     async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Option<Arc<Reading>> {
         let key = &call.claim.key;
-        let look = async || {
-            let mut connection = self.connection().await?;
-            self.within(S::read(&mut connection, key)).await
-        };
+        let look = || self.look(key).boxed();
         let done = |reading: &Reading| !matches!(self.judge(call, reading), Decision::InProgress { .. });
         self.waiters.wait(key, deadline, look, done).await
+    }
+
+    async fn look(&self, key: &RecordKey) -> StoreResult<Option<Reading>> {
+        let mut connection = self.connection().await?;
+        self.within(S::read(&mut connection, key)).await
     }
 
     /// What a caller gets who may not claim: the recorded answer or an error.

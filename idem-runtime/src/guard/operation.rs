@@ -1,14 +1,14 @@
 //! The typed layer: values in, values out, JSON in between.
 
 use std::fmt;
-use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::guard::claim::Call;
-use crate::guard::engine::{Ran, Verdict};
+use crate::guard::engine::{self, Ran, Verdict};
 use crate::guard::{Claim, IdempotencyMutationGuard, Inner, Request};
 use crate::mutation::Mutation;
 use crate::policy::{Mode, Policy};
@@ -109,7 +109,7 @@ impl<T> Outcome<T> {
     }
 }
 
-type ReleaseOn<'a, E> = Box<dyn Fn(&E) -> bool + Send + Sync + 'a>;
+type ReleaseOn<E> = Box<dyn Fn(&E) -> bool + Send + Sync>;
 
 /// How errors of one type are kept and given again.
 struct FailureCodec<E> {
@@ -117,34 +117,43 @@ struct FailureCodec<E> {
     decode: fn(&[u8]) -> serde_json::Result<E>,
 }
 
-/// One call of a guard with options; see [`IdempotencyMutationGuard::operation`].
-#[must_use = "an operation does nothing until it is run"]
-pub struct Operation<'a, S: Store, E> {
-    guard: &'a IdempotencyMutationGuard<S>,
-    policy: &'a Policy,
-    request: Request,
-    release_on: Option<ReleaseOn<'a, E>>,
-    failures: Option<FailureCodec<E>>,
-    error: PhantomData<fn() -> E>,
-}
+impl<E> Copy for FailureCodec<E> {}
 
-impl<S: Store, E> fmt::Debug for Operation<'_, S, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Operation").field("policy", self.policy).finish_non_exhaustive()
+impl<E> Clone for FailureCodec<E> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-impl<'a, S: Store, E> Operation<'a, S, E> {
-    pub(super) fn new(
-        guard: &'a IdempotencyMutationGuard<S>,
-        policy: &'a Policy,
-        request: Request,
-    ) -> Self {
-        Self { guard, policy, request, release_on: None, failures: None, error: PhantomData }
+/// One call of a guard with options; see [`IdempotencyMutationGuard::operation`].
+#[must_use = "an operation does nothing until it is run"]
+pub struct Operation<S: Store, E> {
+    inner: Arc<Inner<S>>,
+    policy: Policy,
+    request: Request,
+    release_on: Option<ReleaseOn<E>>,
+    failures: Option<FailureCodec<E>>,
+}
+
+impl<S: Store, E> fmt::Debug for Operation<S, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operation").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+impl<S: Store, E> Operation<S, E> {
+    pub(super) fn new(guard: &IdempotencyMutationGuard<S>, policy: &Policy, request: Request) -> Self {
+        Self {
+            inner: Arc::clone(&guard.0),
+            policy: policy.clone(),
+            request,
+            release_on: None,
+            failures: None,
+        }
     }
 
     /// Errors after which the claim is given back instead of recorded as failed, so that a retry runs.
-    pub fn release_on(mut self, release: impl Fn(&E) -> bool + Send + Sync + 'a) -> Self {
+    pub fn release_on(mut self, release: impl Fn(&E) -> bool + Send + Sync + 'static) -> Self {
         self.release_on = Some(Box::new(release));
         self
     }
@@ -174,16 +183,12 @@ impl<'a, S: Store, E> Operation<'a, S, E> {
         T: Serialize + DeserializeOwned,
         E: From<Error>,
     {
-        let inner = &self.guard.0;
-        let call = Call::new(inner, self.policy, Mode::Transactional, self.request)?;
-        let (release_on, failures) = (self.release_on, self.failures);
-        let ran = inner
-            .run_in_transaction(call, async |mutation: &mut Mutation<S>| {
-                let result = body(mutation).await;
-                verdict(inner, result, release_on.as_ref(), failures.as_ref())
-            })
-            .await?;
-        outcome(ran, failures.as_ref())
+        let Self { inner, policy, request, release_on, failures } = self;
+        let call = Call::new(&inner, &policy, Mode::Transactional, request)?;
+        let limits = Arc::clone(&inner);
+        let judge = move |result| verdict(&limits, result, release_on.as_ref(), failures);
+        let ran = engine::run_in_transaction(inner, call, body, judge).await?;
+        outcome(ran, failures)
     }
 
     /// Runs `body` once without a transaction; see [`IdempotencyMutationGuard::run_external`].
@@ -199,16 +204,12 @@ impl<'a, S: Store, E> Operation<'a, S, E> {
         T: Serialize + DeserializeOwned,
         E: From<Error>,
     {
-        let inner = &self.guard.0;
-        let call = Call::new(inner, self.policy, Mode::External, self.request)?;
-        let (release_on, failures) = (self.release_on, self.failures);
-        let ran = inner
-            .run_outside(call, async |claim: &Claim<S>| {
-                let result = body(claim).await;
-                verdict(inner, result, release_on.as_ref(), failures.as_ref())
-            })
-            .await?;
-        outcome(ran, failures.as_ref())
+        let Self { inner, policy, request, release_on, failures } = self;
+        let call = Call::new(&inner, &policy, Mode::External, request)?;
+        let limits = Arc::clone(&inner);
+        let judge = move |result| verdict(&limits, result, release_on.as_ref(), failures);
+        let ran = engine::run_outside(inner, call, body, judge).await?;
+        outcome(ran, failures)
     }
 }
 
@@ -218,8 +219,8 @@ const FAILURE_STATUS: u16 = 500;
 fn verdict<S: Store, T: Serialize, E>(
     inner: &Inner<S>,
     result: Result<Success<T>, E>,
-    release_on: Option<&ReleaseOn<'_, E>>,
-    failures: Option<&FailureCodec<E>>,
+    release_on: Option<&ReleaseOn<E>>,
+    failures: Option<FailureCodec<E>>,
 ) -> Verdict<T, E> {
     match result {
         Ok(Success { value, status, bindings }) => match serde_json::to_vec(&value) {
@@ -240,7 +241,7 @@ fn verdict<S: Store, T: Serialize, E>(
     }
 }
 
-fn outcome<T, E>(ran: Ran<T, E>, failures: Option<&FailureCodec<E>>) -> Result<Outcome<T>, E>
+fn outcome<T, E>(ran: Ran<T, E>, failures: Option<FailureCodec<E>>) -> Result<Outcome<T>, E>
 where
     T: DeserializeOwned,
     E: From<Error>,
@@ -254,7 +255,7 @@ where
     }
 }
 
-fn replay<T, E>(record: Record, failures: Option<&FailureCodec<E>>) -> Result<Outcome<T>, E>
+fn replay<T, E>(record: Record, failures: Option<FailureCodec<E>>) -> Result<Outcome<T>, E>
 where
     T: DeserializeOwned,
     E: From<Error>,

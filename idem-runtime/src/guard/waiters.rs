@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -50,11 +51,11 @@ impl Waiters {
     /// Waits until `done` says so of a reading, and gives it; `None` at the deadline or when the row is gone.
     ///
     /// `look` reads the record once; only one of all waiters calls it at a time.
-    pub(super) async fn wait(
+    pub(super) async fn wait<'a>(
         &self,
         key: &RecordKey,
         deadline: Instant,
-        look: impl AsyncFn() -> StoreResult<Option<Reading>>,
+        look: impl Fn() -> BoxFuture<'a, StoreResult<Option<Reading>>>,
         done: impl Fn(&Reading) -> bool,
     ) -> Option<Arc<Reading>> {
         let seat = Seat { waiters: self, key, room: self.enter(key) };
