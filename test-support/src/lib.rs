@@ -1,1 +1,12 @@
-//! x
+//! Databases, faults and processes for the tests of this workspace; no program may depend on it.
+//!
+//! It knows nothing of the runtime crate, so that a test sees only what a user would see.
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+pub mod process;
+pub mod proxy;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

@@ -1,0 +1,194 @@
+//! A proxy in front of PostgreSQL that fails at the point that a test names.
+//!
+//! It reads the messages of the protocol, so a fault strikes at a statement and not at some byte; it looks at no
+//! clock, and every wait ends by a signal.
+
+mod connection;
+mod wire;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+/// What goes wrong; each strikes once, at the first connection that gets there, except [`Fault::Refuse`].
+///
+/// A commit is a simple query whose text is exactly `COMMIT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The commit does not reach the server; both sides see the connection closed.
+    CutBeforeCommit,
+    /// The server commits; its answer is lost and both sides see the connection closed.
+    CutAfterCommit,
+    /// The commit stays on its way until [`Proxy::release`] or [`Proxy::cut`].
+    HoldCommit,
+    /// The statement is executed; its answer is lost and both sides see the connection closed.
+    ///
+    /// It is found by a part of its text, be it a simple query or a prepared statement, or by a part of its
+    /// parameters as they go over the wire. Preparing alone does not count, as it has no effect to lose.
+    CutReplyTo(String),
+    /// All connections are closed and new ones too, until [`Proxy::heal`].
+    ///
+    /// [`Proxy::fired`] resolves when those that were open are closed; wait for it before the next step.
+    Refuse,
+}
+
+/// A running proxy; its connections end when the value is dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    armed: Mutex<Option<Fault>>,
+    fired: watch::Sender<bool>,
+    held: Mutex<Vec<oneshot::Sender<Held>>>,
+    refusing: watch::Sender<bool>,
+}
+
+/// How the wait of a held commit ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Released,
+    Cut,
+}
+
+impl Proxy {
+    /// Listens on a free port of the loopback address and passes everything on to `upstream`.
+    ///
+    /// A connection that turns to TLS is closed, as no fault could be found in it.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, or when no port is free.
+    #[must_use]
+    pub fn start(upstream: SocketAddr) -> Self {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port is free");
+        listener
+            .set_nonblocking(true)
+            .expect("a listener can be non-blocking");
+        let address = listener.local_addr().expect("a listener has an address");
+        let listener = TcpListener::from_std(listener).expect("a tokio runtime is running");
+        let shared = Arc::new(Shared {
+            armed: Mutex::new(None),
+            fired: watch::Sender::new(false),
+            held: Mutex::default(),
+            refusing: watch::Sender::new(false),
+        });
+        let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared)));
+        Self {
+            address,
+            shared,
+            accepting,
+        }
+    }
+
+    /// Where clients connect.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Makes the next fitting message fail; takes the place of a fault that has not struck yet.
+    pub fn arm(&self, fault: Fault) {
+        self.shared.fired.send_replace(false);
+        let refuse = fault == Fault::Refuse;
+        *lock(&self.shared.armed) = Some(fault);
+        if refuse {
+            self.shared.refusing.send_replace(true);
+        }
+    }
+
+    /// Waits until the fault that was armed last has struck.
+    ///
+    /// The connection is closed by then, or the commit held, and after [`Fault::CutAfterCommit`] the server has
+    /// committed. Where the commit did not reach it, the server rolls back on its own a moment later.
+    ///
+    /// # Panics
+    /// Never, as the sender lives in `self`.
+    pub async fn fired(&self) {
+        let mut fired = self.shared.fired.subscribe();
+        fired.wait_for(|fired| *fired).await.expect("the sender is alive");
+    }
+
+    /// Lets a held commit go on to the server.
+    pub fn release(&self) {
+        self.shared.end_holding(Held::Released);
+    }
+
+    /// Closes the connection of a held commit; the server never sees the commit.
+    pub fn cut(&self) {
+        self.shared.end_holding(Held::Cut);
+    }
+
+    /// Ends [`Fault::Refuse`] and takes back a fault that has not struck yet.
+    pub fn heal(&self) {
+        *lock(&self.shared.armed) = None;
+        self.shared.refusing.send_replace(false);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Shared {
+    /// Takes the fault if it strikes, so that it does so once.
+    fn take_fault(&self, strikes: impl Fn(&Fault) -> bool) -> Option<Fault> {
+        lock(&self.armed).take_if(|fault| strikes(fault))
+    }
+
+    /// Says that a commit is held, and waits until the test decides.
+    async fn hold(&self) -> Held {
+        let (decide, decided) = oneshot::channel();
+        // Before the signal: the test may decide as soon as it sees it.
+        lock(&self.held).push(decide);
+        self.fired.send_replace(true);
+        decided.await.unwrap_or(Held::Cut)
+    }
+
+    fn end_holding(&self, how: Held) {
+        for decide in lock(&self.held).drain(..) {
+            // The connection may have ended meanwhile.
+            let _ = decide.send(how);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>) {
+    let mut refusing = shared.refusing.subscribe();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Ok((client, _)) = accepted else { continue };
+                // While refusing, the client is accepted and dropped: giving up the port could lose it.
+                if !*refusing.borrow() {
+                    let shared = Arc::clone(&shared);
+                    connections.spawn(async move {
+                        if let Ok(server) = TcpStream::connect(upstream).await {
+                            connection::run(client, server, &shared).await;
+                        }
+                    });
+                }
+            }
+            _ = refusing.changed() => {
+                if *refusing.borrow_and_update() {
+                    connections.shutdown().await;
+                    shared.fired.send_replace(true);
+                }
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}

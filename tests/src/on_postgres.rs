@@ -1,0 +1,73 @@
+//! The fixture on PostgreSQL: a database of its own on the server of the test run.
+
+use std::time::Duration;
+
+use idem_runtime::store::Store;
+use idem_test_support::postgres::PostgresDatabase;
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres};
+
+use crate::Fixture;
+
+/// A fresh PostgreSQL database.
+#[derive(Debug)]
+pub struct OnPostgres(pub PostgresDatabase);
+
+impl Fixture for OnPostgres {
+    type S = Postgres;
+
+    async fn create() -> Self {
+        let database = PostgresDatabase::create().await;
+        let pool = database.pool(1).await;
+        Postgres::migrate(&pool).await.expect("the migrations apply");
+        sqlx::query("CREATE TABLE effects (name text NOT NULL)")
+            .execute(&pool)
+            .await
+            .expect("the table is new");
+        pool.close().await;
+        Self(database)
+    }
+
+    async fn pool(&self, connections: u32) -> PgPool {
+        self.0.pool(connections).await
+    }
+
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    async fn effect(connection: &mut PgConnection, name: &str) -> sqlx::Result<()> {
+        sqlx::query("INSERT INTO effects (name) VALUES ($1)").bind(name).execute(connection).await?;
+        Ok(())
+    }
+
+    async fn effects(pool: &PgPool, name: &str) -> i64 {
+        sqlx::query_scalar("SELECT count(*) FROM effects WHERE name = $1")
+            .bind(name)
+            .fetch_one(pool)
+            .await
+            .expect("effects can be counted")
+    }
+
+    async fn execute(connection: &mut PgConnection, sql: &str) -> sqlx::Result<u64> {
+        let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(connection).await?;
+        Ok(done.rows_affected())
+    }
+
+    async fn number(connection: &mut PgConnection, sql: &str) -> sqlx::Result<i64> {
+        sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await
+    }
+
+    async fn pass(pool: &PgPool, span: Duration) {
+        sqlx::query(
+            "UPDATE idempotency_records SET locked_until = locked_until - s.span, \
+             expires_at = expires_at - s.span, created_at = created_at - s.span, \
+             updated_at = updated_at - s.span, released_at = released_at - s.span, \
+             completed_at = completed_at - s.span \
+             FROM (SELECT interval '1 microsecond' * $1 AS span) AS s",
+        )
+        .bind(i64::try_from(span.as_micros()).expect("a span of a test"))
+        .execute(pool)
+        .await
+        .expect("time passes");
+    }
+}
