@@ -101,9 +101,7 @@ fn same_request(record: &Record, terms: &Terms, now: Timestamp) -> Decision {
         Status::Failed if record.answer.is_some() => Decision::Replay,
         Status::Failed => Decision::Failed,
         Status::Processing if record.outcome_unknown => Decision::OutcomeUnknown,
-        Status::Processing if lease_end(record) > now => {
-            Decision::InProgress { until: lease_end(record) }
-        }
+        Status::Processing if lease_end(record) > now => Decision::InProgress { until: lease_end(record) },
         Status::Processing => lapsed(record, terms),
     }
 }

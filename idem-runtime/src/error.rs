@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::fingerprint::FingerprintError;
 use crate::key::KeyError;
 use crate::policy::PolicyError;
-use crate::store::UnsafeSetting;
+
+/// What a database said; its type is the driver's.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why the guard did not give an answer of the body; `code`, `status` and `is_retryable` say what follows.
 ///
@@ -45,7 +47,7 @@ pub enum Error {
     UnknownFingerprint,
     /// The store did not answer, or refused. Nothing of this request was kept; send it again.
     #[error("the idempotency store is not available: send the same request again later")]
-    StoreUnavailable(#[source] Option<sqlx::Error>),
+    StoreUnavailable(#[source] Option<Cause>),
     /// The reply to COMMIT was lost and could not be read back. Send the same request again.
     #[error("it is not known whether the request was carried out: send the same request again to find out")]
     CommitUnknown,
@@ -53,7 +55,9 @@ pub enum Error {
     #[error("another attempt took over and its record is gone: send the same request again")]
     Lost,
     /// The body ended the guard's transaction itself. What it did is not known to be atomic.
-    #[error("the body ended the transaction of its mutation: use savepoints inside it, never COMMIT or ROLLBACK")]
+    #[error(
+        "the body ended the transaction of its mutation: use savepoints inside it, never COMMIT or ROLLBACK"
+    )]
     TransactionEnded,
     /// The body reported success although a statement had failed in its transaction. It was rolled back.
     #[error("a statement failed in the transaction of the body, which reported success: it was rolled back")]
@@ -151,31 +155,6 @@ impl Error {
             _ => None,
         }
     }
-}
-
-/// A guard that cannot be built; each message says what to change.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The database did not answer.
-    #[error("the database did not answer at start-up")]
-    Database(#[from] sqlx::Error),
-    /// The migration failed.
-    #[error("the migration of the idempotency records failed")]
-    Migration(#[from] sqlx::migrate::MigrateError),
-    /// The table is missing or older than this version.
-    #[error("the table idempotency_records is missing or outdated: call `.migrate()` on the builder or apply the migrations of this version")]
-    Schema,
-    /// Settings under which an acknowledged answer could be lost.
-    #[error("the database could lose an acknowledged answer: {}", join(.0))]
-    UnsafeSettings(Vec<UnsafeSetting>),
-    /// The guard's defaults contradict themselves.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-}
-
-fn join(settings: &[UnsafeSetting]) -> String {
-    settings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -191,32 +191,19 @@ impl Preimage {
                 members.push((name.to_owned(), Sha256::digest(value).into()));
             }
         });
-        Fingerprint {
-            digest: self.part(text.as_bytes()).0.finalize().into(),
-            members,
-        }
+        Fingerprint { digest: self.part(text.as_bytes()).0.finalize().into(), members }
     }
 
     fn bytes(self, content_type: &media::MediaType<'_>, body: &[u8]) -> Fingerprint {
-        let pieces = content_type
-            .boundary()
-            .map(|boundary| media::split_at_boundary(body, boundary));
+        let pieces = content_type.boundary().map(|boundary| media::split_at_boundary(body, boundary));
         let preimage = match pieces {
             Some(pieces) if pieces.len() > 1 => {
-                let start = self
-                    .part(b"multipart")
-                    .part(content_type.normal_without_boundary().as_bytes());
+                let start = self.part(b"multipart").part(content_type.normal_without_boundary().as_bytes());
                 pieces.into_iter().fold(start, Self::part)
             }
-            _ => self
-                .part(b"bytes")
-                .part(content_type.normal().as_bytes())
-                .part(body),
+            _ => self.part(b"bytes").part(content_type.normal().as_bytes()).part(body),
         };
-        Fingerprint {
-            digest: preimage.0.finalize().into(),
-            members: Vec::new(),
-        }
+        Fingerprint { digest: preimage.0.finalize().into(), members: Vec::new() }
     }
 }
 

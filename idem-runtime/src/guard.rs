@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::error::{BuildError, Error};
+use crate::error::Error;
 use crate::fingerprint::Keyring;
 use crate::key::{IdempotencyKey, RecordKey, Scope};
 use crate::mutation::Mutation;
@@ -32,7 +32,7 @@ mod request;
 mod settle;
 mod waiters;
 
-pub use builder::GuardBuilder;
+pub use builder::{BuildError, GuardBuilder};
 pub use external::{Claim, DownstreamKey};
 pub use operation::{Operation, Outcome, Success};
 pub use request::{Idempotency, Request};
@@ -58,7 +58,7 @@ pub use request::{Idempotency, Request};
 ///             sqlx::query("INSERT INTO orders VALUES ('book')")
 ///                 .execute(&mut **mutation)
 ///                 .await
-///                 .map_err(|error| Error::StoreUnavailable(Some(error)))?;
+///                 .map_err(|error| Error::StoreUnavailable(Some(error.into())))?;
 ///             Ok::<_, Error>(Success::new(String::from("ordered")).task_id("task-1"))
 ///         })
 ///         .await?;
@@ -198,8 +198,5 @@ impl<S: Store> IdempotencyMutationGuard<S> {
 /// The refusal of a caller whose request was not carried out because the store failed.
 fn unavailable(error: sqlx::Error) -> Error {
     tracing::warn!(%error, "the idempotency store failed");
-    Error::StoreUnavailable(Some(error))
+    Error::StoreUnavailable(Some(Box::new(error)))
 }
-
-/// What `build` gives.
-pub(crate) type Built<S> = Result<IdempotencyMutationGuard<S>, BuildError>;

@@ -1,6 +1,7 @@
 //! idem makes a write happen once, however often the client sends it.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::unwrap_used)]
 
 mod decision;
 mod error;
@@ -13,18 +14,16 @@ mod record;
 pub mod store;
 
 pub use decision::{ClaimKind, Decision, decide, is_over};
-pub use error::{BuildError, Error};
+pub use error::{Cause, Error};
 pub use fingerprint::{Comparison, Fingerprint, FingerprintError, HttpRequest, Keyring, Secret};
 pub use guard::{
-    Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation, Outcome, Request,
-    Success,
+    BuildError, Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation,
+    Outcome, Request, Success,
 };
 pub use key::{IdempotencyKey, KeyError, RecordKey, Route, Scope};
 pub use mutation::Mutation;
 pub use policy::{Defaults, Mode, OnLapse, Policy, PolicyError, Terms};
-pub use record::{
-    Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp,
-};
+pub use record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp};
 
 /// The guard on SQLite, which is compiled in.
 #[cfg(feature = "sqlite")]

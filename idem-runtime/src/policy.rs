@@ -121,7 +121,7 @@ pub enum PolicyError {
     OnLapseInTransaction,
 }
 
-const TEN_YEARS: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+const TEN_YEARS: Duration = Duration::from_hours(10 * 366 * 24);
 
 /// The declaration of one route.
 ///
@@ -277,9 +277,9 @@ pub struct Defaults {
 impl Default for Defaults {
     fn default() -> Self {
         Self {
-            ttl: Duration::from_secs(24 * 3600),
+            ttl: Duration::from_hours(24),
             lease: Duration::from_secs(30),
-            max_run: Duration::from_secs(15 * 60),
+            max_run: Duration::from_mins(15),
         }
     }
 }
@@ -288,7 +288,7 @@ impl Default for Defaults {
 mod tests {
     use super::*;
 
-    fn terms(policy: Policy, mode: Mode) -> Result<Terms, PolicyError> {
+    fn terms(policy: &Policy, mode: Mode) -> Result<Terms, PolicyError> {
         policy.terms(mode, &Defaults::default())
     }
 
@@ -298,10 +298,10 @@ mod tests {
 
     #[test]
     fn the_defaults_are_a_day_half_a_minute_and_a_quarter_of_an_hour() {
-        let terms = terms(policy(), Mode::Transactional).unwrap();
-        assert_eq!(terms.ttl, Duration::from_secs(86_400));
+        let terms = terms(&policy(), Mode::Transactional).unwrap();
+        assert_eq!(terms.ttl, Duration::from_hours(24));
         assert_eq!(terms.lease, Duration::from_secs(30));
-        assert_eq!(terms.max_run, Duration::from_secs(900));
+        assert_eq!(terms.max_run, Duration::from_mins(15));
         assert_eq!(terms.wait, Duration::ZERO);
         assert!(!terms.retry_failed);
     }
@@ -309,26 +309,26 @@ mod tests {
     #[test]
     fn a_ttl_that_does_not_outlive_the_lease_is_refused() {
         let second = Duration::from_secs(1);
-        let refused = terms(policy().ttl(second).lease(second), Mode::External);
+        let refused = terms(&policy().ttl(second).lease(second), Mode::External);
         assert!(matches!(refused, Err(PolicyError::TtlWithinLease { .. })));
     }
 
     #[test]
     fn a_zero_is_a_value_and_is_refused() {
-        let refused = terms(policy().lease(Duration::ZERO), Mode::External);
+        let refused = terms(&policy().lease(Duration::ZERO), Mode::External);
         assert!(matches!(refused, Err(PolicyError::TooShort { option: "lease", .. })));
     }
 
     #[test]
     fn on_lapse_is_refused_where_a_crash_has_no_effects() {
         let refuse = policy().on_lapse(OnLapse::Refuse);
-        assert_eq!(terms(refuse.clone(), Mode::Transactional), Err(PolicyError::OnLapseInTransaction));
-        assert!(terms(refuse, Mode::External).is_ok());
+        assert_eq!(terms(&refuse, Mode::Transactional), Err(PolicyError::OnLapseInTransaction));
+        assert!(terms(&refuse, Mode::External).is_ok());
     }
 
     #[test]
     fn a_long_lease_raises_the_default_of_max_run() {
-        let hour = Duration::from_secs(3600);
-        assert_eq!(terms(policy().lease(hour), Mode::External).unwrap().max_run, hour);
+        let hour = Duration::from_hours(1);
+        assert_eq!(terms(&policy().lease(hour), Mode::External).unwrap().max_run, hour);
     }
 }

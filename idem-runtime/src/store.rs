@@ -107,7 +107,9 @@ pub trait Store: sqlx::Database + sealed::Sealed {
     const SINGLE_WRITER: bool;
 
     /// Creates or updates the tables; safe to call from several processes at once.
-    fn migrate(pool: &sqlx::Pool<Self>) -> impl Future<Output = Result<(), sqlx::migrate::MigrateError>> + Send;
+    fn migrate(
+        pool: &sqlx::Pool<Self>,
+    ) -> impl Future<Output = Result<(), sqlx::migrate::MigrateError>> + Send;
 
     /// Whether the table with all its columns is there, whoever created it.
     fn has_schema(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<bool>> + Send;
@@ -238,10 +240,7 @@ pub trait Store: sqlx::Database + sealed::Sealed {
     ///
     /// State and time stand in the statement itself, so a record that is claimed meanwhile is left alone,
     /// and so are leases, unknown outcomes and external attempts that may not simply run again.
-    fn expire(
-        conn: &mut ConnectionOf<Self>,
-        batch: u32,
-    ) -> impl Future<Output = StoreResult<Swept>> + Send;
+    fn expire(conn: &mut ConnectionOf<Self>, batch: u32) -> impl Future<Output = StoreResult<Swept>> + Send;
 
     /// Deletes at most `batch` records whose life ended at least `older_than` ago; spares what `expire` spares.
     fn purge(

@@ -55,18 +55,10 @@ impl Inputs {
                     .fingerprint()
             }
             "json" | "members" => Fingerprint::json(&body),
-            "bytes" => Ok(Fingerprint::bytes(
-                self.content_type.as_deref().unwrap_or_default(),
-                &body,
-            )),
+            "bytes" => Ok(Fingerprint::bytes(self.content_type.as_deref().unwrap_or_default(), &body)),
             "of" => {
                 let taken = of(&self.value);
-                assert_eq!(
-                    taken,
-                    Fingerprint::json(&body),
-                    "`{}` is not what its body says",
-                    self.value
-                );
+                assert_eq!(taken, Fingerprint::json(&body), "`{}` is not what its body says", self.value);
                 taken
             }
             other => panic!("unknown kind `{other}`"),
@@ -75,9 +67,7 @@ impl Inputs {
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
-    HEXLOWER
-        .decode(hex.as_bytes())
-        .expect("lower-case hexadecimal digits")
+    HEXLOWER.decode(hex.as_bytes()).expect("lower-case hexadecimal digits")
 }
 
 #[derive(Serialize)]
@@ -94,13 +84,9 @@ fn of(value: &str) -> Result<Fingerprint, FingerprintError> {
     match value {
         "unit" => Fingerprint::of(&()),
         "text" => Fingerprint::of("a\"é"),
-        "order" => Fingerprint::of(&Order {
-            id: u64::MAX,
-            price: 19.5,
-            note: None,
-            tags: vec!['x'],
-            _trace: 1,
-        }),
+        "order" => {
+            Fingerprint::of(&Order { id: u64::MAX, price: 19.5, note: None, tags: vec!['x'], _trace: 1 })
+        }
         "map" => Fingerprint::of(&HashMap::from([("a", 1), ("b", 2)])),
         "float" => Fingerprint::of(&1e16),
         "not a number" => Fingerprint::of(&[f64::NAN]),
@@ -115,9 +101,7 @@ fn compute(kind: &str, inputs: &Inputs) -> String {
     };
     let keyring = inputs.keyring();
     if kind == "members" {
-        return keyring
-            .seal_members(&fingerprint)
-            .unwrap_or_else(|| "none".to_owned());
+        return keyring.seal_members(&fingerprint).unwrap_or_else(|| "none".to_owned());
     }
     let sealed = keyring.seal(&fingerprint);
     assert_eq!(keyring.compare(&fingerprint, &sealed), Comparison::Same);
@@ -141,10 +125,5 @@ fn fingerprints_are_what_they_always_were() {
         }
     }
     assert!(names.len() >= 40, "only {} cases", names.len());
-    assert!(
-        differences.is_empty(),
-        "{} differ:\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
 }

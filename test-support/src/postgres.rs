@@ -59,10 +59,7 @@ impl PostgresDatabase {
     /// TLS is off, as a proxy cannot look into it.
     #[must_use]
     pub fn options_through(&self, address: SocketAddr) -> PgConnectOptions {
-        self.options()
-            .host(&address.ip().to_string())
-            .port(address.port())
-            .ssl_mode(PgSslMode::Disable)
+        self.options().host(&address.ip().to_string()).port(address.port()).ssl_mode(PgSslMode::Disable)
     }
 
     /// The same as a URL.
@@ -115,17 +112,9 @@ impl PostgresDatabase {
         run(&self.options(), &script).await;
         for (setting, value) in settings {
             let value = value.replace('\'', "''");
-            run(
-                &self.options(),
-                &format!("ALTER ROLE {role} SET {setting} = '{value}'"),
-            )
-            .await;
+            run(&self.options(), &format!("ALTER ROLE {role} SET {setting} = '{value}'")).await;
         }
-        self.options()
-            .username(&role)
-            .password(&role)
-            .to_url_lossy()
-            .to_string()
+        self.options().username(&role).password(&role).to_url_lossy().to_string()
     }
 
     /// Drops the database and cuts whoever is still connected.
@@ -134,18 +123,15 @@ impl PostgresDatabase {
     pub async fn drop_database(self) {
         if let Ok(mut connection) = PgConnection::connect_with(&self.admin).await {
             let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-            let _ = sqlx::raw_sql(AssertSqlSafe(statement))
-                .execute(&mut connection)
-                .await;
+            let _ = sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await;
         }
     }
 }
 
 /// Runs a script whose names are our own.
 async fn run(options: &PgConnectOptions, script: &str) {
-    let mut connection = PgConnection::connect_with(options)
-        .await
-        .expect("the test server accepts connections");
+    let mut connection =
+        PgConnection::connect_with(options).await.expect("the test server accepts connections");
     sqlx::raw_sql(AssertSqlSafe(script.to_owned()))
         .execute(&mut connection)
         .await

@@ -41,10 +41,7 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
-        let pid = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(Pid::from_raw);
+        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         Self {
             pid: pid.expect("a child that was not waited for has an id"),
             lines: BufReader::new(stdout).lines(),
@@ -64,21 +61,13 @@ impl Process {
     /// # Panics
     /// When the output ends before.
     pub async fn wait_for(&mut self, marker: &str) -> String {
-        while let Some(line) = self
-            .lines
-            .next_line()
-            .await
-            .expect("the output of the child is text")
-        {
+        while let Some(line) = self.lines.next_line().await.expect("the output of the child is text") {
             self.seen.push(line.clone());
             if line.starts_with(marker) {
                 return line;
             }
         }
-        panic!(
-            "the output ended before a line `{marker}`; it was: {:#?}",
-            self.seen
-        );
+        panic!("the output ended before a line `{marker}`; it was: {:#?}", self.seen);
     }
 
     /// Ends it at once, as a crash would (SIGKILL), and waits until it is gone.
@@ -108,10 +97,7 @@ impl Process {
         // NOWAIT leaves the status for the one who waits for the end.
         let stopped = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.pid), stopped).expect("a child can be waited for");
-        assert!(
-            status.is_some_and(|status| status.stopped()),
-            "the child ended and cannot be paused"
-        );
+        assert!(status.is_some_and(|status| status.stopped()), "the child ended and cannot be paused");
     }
 
     /// Lets it go on (SIGCONT).
@@ -123,10 +109,7 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) {
-        assert!(
-            self.child.id().is_some(),
-            "the child has ended and was waited for"
-        );
+        assert!(self.child.id().is_some(), "the child has ended and was waited for");
         kill_process(self.pid, signal).expect("a child may be signalled");
     }
 }

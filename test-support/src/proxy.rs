@@ -68,9 +68,7 @@ impl Proxy {
     #[must_use]
     pub fn start(upstream: SocketAddr) -> Self {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port is free");
-        listener
-            .set_nonblocking(true)
-            .expect("a listener can be non-blocking");
+        listener.set_nonblocking(true).expect("a listener can be non-blocking");
         let address = listener.local_addr().expect("a listener has an address");
         let listener = TcpListener::from_std(listener).expect("a tokio runtime is running");
         let shared = Arc::new(Shared {
@@ -80,11 +78,7 @@ impl Proxy {
             refusing: watch::Sender::new(false),
         });
         let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared)));
-        Self {
-            address,
-            shared,
-            accepting,
-        }
+        Self { address, shared, accepting }
     }
 
     /// Where clients connect.

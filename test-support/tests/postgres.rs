@@ -7,15 +7,9 @@ use sqlx::PgPool;
 async fn options_and_url_reach_the_same_fresh_database() {
     let database = PostgresDatabase::create().await;
     let pool = database.pool(2).await;
-    sqlx::query("CREATE TABLE t (id bigint)")
-        .execute(&pool)
-        .await
-        .unwrap();
+    sqlx::query("CREATE TABLE t (id bigint)").execute(&pool).await.unwrap();
     let by_url = PgPool::connect(&database.url()).await.unwrap();
-    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM t")
-        .fetch_one(&by_url)
-        .await
-        .unwrap();
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(&by_url).await.unwrap();
     assert_eq!(count, 0);
     by_url.close().await;
 
@@ -37,21 +31,10 @@ async fn options_and_url_reach_the_same_fresh_database() {
 async fn a_role_has_its_settings_and_its_rights_but_owns_nothing() {
     let database = PostgresDatabase::create().await;
     let admin = database.pool(1).await;
-    sqlx::query("CREATE TABLE before (id bigserial)")
-        .execute(&admin)
-        .await
-        .unwrap();
-    let settings = [
-        ("default_transaction_isolation", "serializable"),
-        ("application_name", "it's me"),
-    ];
-    let role = PgPool::connect(&database.role_with(&settings).await)
-        .await
-        .unwrap();
-    sqlx::query("CREATE TABLE after (id bigserial)")
-        .execute(&admin)
-        .await
-        .unwrap();
+    sqlx::query("CREATE TABLE before (id bigserial)").execute(&admin).await.unwrap();
+    let settings = [("default_transaction_isolation", "serializable"), ("application_name", "it's me")];
+    let role = PgPool::connect(&database.role_with(&settings).await).await.unwrap();
+    sqlx::query("CREATE TABLE after (id bigserial)").execute(&admin).await.unwrap();
 
     let shown: (String, String) = sqlx::query_as(
         "SELECT current_setting('transaction_isolation'), current_setting('application_name')",
@@ -60,11 +43,9 @@ async fn a_role_has_its_settings_and_its_rights_but_owns_nothing() {
     .await
     .unwrap();
     assert_eq!(shown, ("serializable".to_owned(), "it's me".to_owned()));
-    for statement in [
-        "INSERT INTO before DEFAULT VALUES",
-        "INSERT INTO after DEFAULT VALUES",
-        "CREATE TABLE own ()",
-    ] {
+    for statement in
+        ["INSERT INTO before DEFAULT VALUES", "INSERT INTO after DEFAULT VALUES", "CREATE TABLE own ()"]
+    {
         sqlx::query(statement).execute(&role).await.unwrap();
     }
     assert!(sqlx::query("DROP TABLE before").execute(&role).await.is_err());

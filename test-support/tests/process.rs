@@ -14,9 +14,7 @@ fn shell(script: &str) -> Process {
 fn state_of(id: i32) -> char {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the process is there");
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state
-        .and_then(|state| state.trim().chars().next())
-        .expect("every process has a state")
+    state.and_then(|state| state.trim().chars().next()).expect("every process has a state")
 }
 
 #[tokio::test]
@@ -62,8 +60,5 @@ async fn a_dropped_child_is_gone() {
     drop(process);
     // The pipe ends when nobody holds it for writing any more.
     let mut rest = String::new();
-    tokio::task::spawn_blocking(move || reader.read_to_string(&mut rest))
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::task::spawn_blocking(move || reader.read_to_string(&mut rest)).await.unwrap().unwrap();
 }

@@ -24,12 +24,7 @@ impl Setup {
         let proxy = Proxy::start(database.address().await);
         let options = database.options_through(proxy.addr());
         let proxied = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
-        Self {
-            database,
-            direct,
-            proxy,
-            proxied,
-        }
+        Self { database, direct, proxy, proxied }
     }
 
     async fn count(&self) -> i64 {
@@ -130,14 +125,9 @@ async fn a_held_commit_arrives_although_its_client_is_gone() {
     setup.proxied.close().await;
     setup.proxy.release();
     // The same key waits for the open transaction, and then finds its row.
-    let error = sqlx::query("INSERT INTO t VALUES (1)")
-        .execute(&setup.direct)
-        .await
-        .unwrap_err();
+    let error = sqlx::query("INSERT INTO t VALUES (1)").execute(&setup.direct).await.unwrap_err();
     assert!(
-        error
-            .as_database_error()
-            .is_some_and(sqlx::error::DatabaseError::is_unique_violation),
+        error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation),
         "{error}"
     );
     setup.database.drop_database().await;
@@ -150,22 +140,14 @@ async fn a_reply_is_cut_at_the_first_and_at_later_executions_of_a_prepared_state
     for executed_before in 0..3 {
         let mut connection = setup.proxied.acquire().await.unwrap();
         for step in 0..executed_before {
-            insert(&mut connection, executed_before * 10 + step)
-                .await
-                .unwrap();
+            insert(&mut connection, executed_before * 10 + step).await.unwrap();
         }
         setup.proxy.arm(Fault::CutReplyTo("INSERT INTO t".to_owned()));
         sqlx::query("SELECT 1").execute(&mut *connection).await.unwrap();
-        insert(&mut connection, executed_before * 10 + 9)
-            .await
-            .unwrap_err();
+        insert(&mut connection, executed_before * 10 + 9).await.unwrap_err();
         setup.proxy.fired().await;
     }
-    assert_eq!(
-        setup.count().await,
-        3 + 3,
-        "the executions whose reply was lost count too"
-    );
+    assert_eq!(setup.count().await, 3 + 3, "the executions whose reply was lost count too");
     setup.database.drop_database().await;
 }
 
@@ -173,22 +155,11 @@ async fn a_reply_is_cut_at_the_first_and_at_later_executions_of_a_prepared_state
 async fn a_reply_is_cut_by_a_simple_query_or_a_parameter() {
     let setup = Setup::new().await;
     setup.proxy.arm(Fault::CutReplyTo("VALUES (7)".to_owned()));
-    sqlx::raw_sql("INSERT INTO t VALUES (7)")
-        .execute(&setup.proxied)
-        .await
-        .unwrap_err();
+    sqlx::raw_sql("INSERT INTO t VALUES (7)").execute(&setup.proxied).await.unwrap_err();
     setup.proxy.arm(Fault::CutReplyTo("needle".to_owned()));
     let length = "SELECT length($1)";
-    sqlx::query(length)
-        .bind("hay")
-        .execute(&setup.proxied)
-        .await
-        .unwrap();
-    sqlx::query(length)
-        .bind("a needle")
-        .execute(&setup.proxied)
-        .await
-        .unwrap_err();
+    sqlx::query(length).bind("hay").execute(&setup.proxied).await.unwrap();
+    sqlx::query(length).bind("a needle").execute(&setup.proxied).await.unwrap_err();
     setup.proxy.fired().await;
     assert_eq!(setup.count().await, 1);
     setup.database.drop_database().await;
@@ -205,10 +176,7 @@ async fn the_replies_to_earlier_requests_still_arrive() {
     setup.proxy.arm(Fault::CutReplyTo("INSERT INTO t".to_owned()));
     insert(&mut connection, 2).await.unwrap_err();
     setup.proxy.fired().await;
-    let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM t")
-        .fetch_all(&setup.direct)
-        .await
-        .unwrap();
+    let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM t").fetch_all(&setup.direct).await.unwrap();
     assert_eq!(ids, [2]);
     drop(connection);
     setup.database.drop_database().await;

@@ -16,17 +16,11 @@ struct Ends {
 
 /// A connection through the proxy that has said nothing yet.
 async fn connected() -> Ends {
-    let listener = TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a loopback port is free");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port is free");
     let proxy = Proxy::start(listener.local_addr().expect("a listener has an address"));
     let client = TcpStream::connect(proxy.addr()).await.expect("the proxy listens");
     let (server, _) = listener.accept().await.expect("the proxy connects");
-    Ends {
-        proxy,
-        client,
-        server,
-    }
+    Ends { proxy, client, server }
 }
 
 /// A connection that is open for queries.
@@ -65,58 +59,31 @@ async fn pass(from: &mut TcpStream, to: &mut TcpStream, bytes: &[u8]) {
 /// Everything up to the end of the connection.
 async fn rest(from: &mut TcpStream) -> Vec<u8> {
     let mut rest = Vec::new();
-    from.read_to_end(&mut rest)
-        .await
-        .expect("the proxy closes with nothing unread");
+    from.read_to_end(&mut rest).await.expect("the proxy closes with nothing unread");
     rest
 }
 
 #[tokio::test]
 async fn the_answer_to_an_earlier_query_arrives_before_the_cut() {
-    let Ends {
-        proxy,
-        mut client,
-        mut server,
-    } = opened().await;
+    let Ends { proxy, mut client, mut server } = opened().await;
     proxy.arm(Fault::CutAfterCommit);
-    pass(
-        &mut client,
-        &mut server,
-        &[query("INSERT"), query("COMMIT"), query("SELECT")].concat(),
-    )
-    .await;
-    send(
-        &mut server,
-        &[answer("INSERT"), answer("COMMIT"), answer("SELECT")].concat(),
-    )
-    .await;
+    pass(&mut client, &mut server, &[query("INSERT"), query("COMMIT"), query("SELECT")].concat()).await;
+    send(&mut server, &[answer("INSERT"), answer("COMMIT"), answer("SELECT")].concat()).await;
     proxy.fired().await;
     assert_eq!(rest(&mut client).await, answer("INSERT"));
 }
 
 #[tokio::test]
 async fn what_comes_before_a_commit_in_the_same_packet_reaches_the_server() {
-    let Ends {
-        proxy,
-        mut client,
-        mut server,
-    } = opened().await;
+    let Ends { proxy, mut client, mut server } = opened().await;
     proxy.arm(Fault::CutBeforeCommit);
     send(&mut client, &[query("INSERT"), query("COMMIT")].concat()).await;
     proxy.fired().await;
     assert_eq!(rest(&mut server).await, query("INSERT"));
 
-    let Ends {
-        proxy,
-        mut client,
-        mut server,
-    } = opened().await;
+    let Ends { proxy, mut client, mut server } = opened().await;
     proxy.arm(Fault::HoldCommit);
-    send(
-        &mut client,
-        &[query("INSERT"), query("COMMIT"), query("SELECT")].concat(),
-    )
-    .await;
+    send(&mut client, &[query("INSERT"), query("COMMIT"), query("SELECT")].concat()).await;
     proxy.fired().await;
     expect(&mut server, &query("INSERT")).await;
     pass(&mut server, &mut client, &answer("INSERT")).await;
@@ -126,11 +93,7 @@ async fn what_comes_before_a_commit_in_the_same_packet_reaches_the_server() {
 
 #[tokio::test]
 async fn a_client_that_hangs_up_takes_nothing_back() {
-    let Ends {
-        proxy,
-        mut client,
-        mut server,
-    } = opened().await;
+    let Ends { proxy, mut client, mut server } = opened().await;
     proxy.arm(Fault::CutAfterCommit);
     send(&mut client, &query("COMMIT")).await;
     drop(client);
@@ -141,11 +104,7 @@ async fn a_client_that_hangs_up_takes_nothing_back() {
 
 #[tokio::test]
 async fn a_message_in_pieces_is_found() {
-    let Ends {
-        proxy,
-        mut client,
-        mut server,
-    } = opened().await;
+    let Ends { proxy, mut client, mut server } = opened().await;
     proxy.arm(Fault::CutBeforeCommit);
     client.set_nodelay(true).unwrap();
     for byte in [query("SELECT"), query("COMMIT")].concat() {
@@ -158,11 +117,7 @@ async fn a_message_in_pieces_is_found() {
 
 #[tokio::test]
 async fn a_refused_encryption_is_passed_on_and_an_accepted_one_is_cut() {
-    let Ends {
-        proxy,
-        mut client,
-        mut server,
-    } = connected().await;
+    let Ends { proxy, mut client, mut server } = connected().await;
     pass(&mut client, &mut server, &SSL_REQUEST).await;
     pass(&mut server, &mut client, b"N").await;
     pass(&mut client, &mut server, &STARTUP).await;
@@ -171,11 +126,7 @@ async fn a_refused_encryption_is_passed_on_and_an_accepted_one_is_cut() {
     send(&mut client, &query("COMMIT")).await;
     proxy.fired().await;
 
-    let Ends {
-        mut client,
-        mut server,
-        proxy: _proxy,
-    } = connected().await;
+    let Ends { mut client, mut server, proxy: _proxy } = connected().await;
     pass(&mut client, &mut server, &SSL_REQUEST).await;
     send(&mut server, b"S").await;
     assert!(rest(&mut client).await.is_empty());

@@ -4,12 +4,11 @@ use idem_test_support::sqlite::SqliteDatabase;
 
 async fn pragma(database: &SqliteDatabase, name: &'static str) -> String {
     let pool = database.pool(1).await;
-    let row: (String,) = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-        "SELECT CAST({name} AS TEXT) FROM pragma_{name}"
-    )))
-    .fetch_one(&pool)
-    .await
-    .expect("the pragma exists");
+    let row: (String,) =
+        sqlx::query_as(sqlx::AssertSqlSafe(format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}")))
+            .fetch_one(&pool)
+            .await
+            .expect("the pragma exists");
     row.0
 }
 
@@ -25,19 +24,10 @@ async fn the_settings_are_those_of_production() {
 async fn two_databases_share_nothing_and_the_file_goes_with_the_value() {
     let (one, other) = (SqliteDatabase::create(), SqliteDatabase::create());
     let pool = one.pool(2).await;
-    sqlx::query("CREATE TABLE t (id INTEGER)")
-        .execute(&pool)
-        .await
-        .unwrap();
-    sqlx::query("CREATE TABLE t (id INTEGER)")
-        .execute(&other.pool(2).await)
-        .await
-        .unwrap();
+    sqlx::query("CREATE TABLE t (id INTEGER)").execute(&pool).await.unwrap();
+    sqlx::query("CREATE TABLE t (id INTEGER)").execute(&other.pool(2).await).await.unwrap();
     let by_url = sqlx::SqlitePool::connect(&one.url()).await.unwrap();
-    sqlx::query("INSERT INTO t VALUES (1)")
-        .execute(&by_url)
-        .await
-        .unwrap();
+    sqlx::query("INSERT INTO t VALUES (1)").execute(&by_url).await.unwrap();
     by_url.close().await;
     pool.close().await;
 

@@ -59,10 +59,7 @@ pub trait Fixture: Send + Sync + Sized + 'static {
     }
 
     /// A guard over a pool of at most `connections`.
-    fn guard(
-        &self,
-        connections: u32,
-    ) -> impl Future<Output = IdempotencyMutationGuard<Self::S>> + Send {
+    fn guard(&self, connections: u32) -> impl Future<Output = IdempotencyMutationGuard<Self::S>> + Send {
         async move { self.builder(connections).await.build().await.expect("a fresh database is fit") }
     }
 }

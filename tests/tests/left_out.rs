@@ -4,6 +4,8 @@ fn main() {
     if cfg!(feature = "postgres") {
         println!("every suite runs on SQLite and on PostgreSQL");
     } else {
-        println!("LEFT OUT: the PostgreSQL half of every suite; `cargo xtask test` starts a server and runs all");
+        println!(
+            "LEFT OUT: the PostgreSQL half of every suite; `cargo xtask test` starts a server and runs all"
+        );
     }
 }

@@ -1,2 +1,87 @@
-//! x
-fn main() {}
+//! `cargo xtask`: all gates of this repository behind one command.
+//!
+//! Whatever it starts it also stops, by process id: at the end, after a failure, a panic or a signal.
+
+#![forbid(unsafe_code)]
+
+mod gates;
+mod packages;
+mod postgres;
+mod test;
+mod tidy;
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The gates of this repository, and the server that its tests need.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Command {
+    /// Run every gate: installs what is missing, starts PostgreSQL, checks, tests, documentation, examples.
+    Test {
+        /// Run the other gates too after one has failed.
+        #[arg(long)]
+        keep_going: bool,
+    },
+    /// Start the PostgreSQL server of the tests, print its URL and keep it until Ctrl-C.
+    Postgres,
+    /// Check the layout of the source tree.
+    Tidy,
+}
+
+// One thread, as the kernel ties the life of the server to the thread that started it.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let command = Command::parse();
+    // Dropping `run` stops the server and the gate that is running.
+    let outcome = tokio::select! {
+        outcome = run(&command) => outcome,
+        interrupted = interruption() => match (interrupted, &command) {
+            (Ok(()), Command::Postgres) => Ok(true),
+            (Ok(()), _) => Err("interrupted".into()),
+            (Err(error), _) => Err(error),
+        },
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: &Command) -> Result<bool> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
+    match command {
+        Command::Test { keep_going } => test::run(root, *keep_going).await,
+        Command::Postgres => {
+            packages::install_missing().await?;
+            let server = postgres::Server::start().await?;
+            println!("export IDEM_TEST_POSTGRES_URL={}", server.url());
+            println!("its log is {}", server.log().display());
+            println!("Ctrl-C stops the server and removes its data");
+            std::future::pending().await
+        }
+        Command::Tidy => tidy::run(root),
+    }
+}
+
+/// Resolves at Ctrl-C, or when somebody asks this process to end.
+async fn interruption() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed?,
+        _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
+    }
+    Ok(())
+}

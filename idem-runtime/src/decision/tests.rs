@@ -205,10 +205,9 @@ fn a_live_lease_outlives_the_record() {
 
 #[test]
 fn a_lapsed_external_attempt_that_may_not_simply_rerun_does_not_expire_by_itself() {
-    for (on_lapse, same) in [
-        (OnLapse::Refuse, Decision::OutcomeUnknown),
-        (OnLapse::Recover, Decision::Claim(ClaimKind::Recover)),
-    ] {
+    for (on_lapse, same) in
+        [(OnLapse::Refuse, Decision::OutcomeUnknown), (OnLapse::Recover, Decision::Claim(ClaimKind::Recover))]
+    {
         let mut record = lapsed(external(on_lapse));
         record.expires_at = before(SECOND);
         assert_eq!(both(&record), (same, Decision::Conflict));
@@ -217,8 +216,7 @@ fn a_lapsed_external_attempt_that_may_not_simply_rerun_does_not_expire_by_itself
 
 #[test]
 fn a_fingerprint_of_an_unknown_version_is_refused_and_never_run_again() {
-    let records =
-        [processing(transactional()), lapsed(transactional()), succeeded(transactional())];
+    let records = [processing(transactional()), lapsed(transactional()), succeeded(transactional())];
     for record in records {
         let decision = decide(Some(&record), |_| Comparison::Unknown, &record.terms, NOW);
         assert_eq!(decision, Decision::UnknownFingerprint);

@@ -57,9 +57,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Node<'_>, FingerprintError> {
     if text.starts_with(b"\xEF\xBB\xBF") {
         return Err(FingerprintError::ByteOrderMark);
     }
-    std::str::from_utf8(text).map_err(|error| FingerprintError::InvalidUtf8 {
-        at: error.valid_up_to(),
-    })?;
+    std::str::from_utf8(text).map_err(|error| FingerprintError::InvalidUtf8 { at: error.valid_up_to() })?;
 
     let mut parser = LowLevelJsonParser::new();
     let mut open: Vec<Node<'_>> = Vec::new();
@@ -80,9 +78,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Node<'_>, FingerprintError> {
         let node = match event {
             JsonEvent::Eof => return root.ok_or(FingerprintError::Syntax { at: position }),
             JsonEvent::StartArray | JsonEvent::StartObject if open.len() == MAX_DEPTH => {
-                return Err(FingerprintError::TooDeep {
-                    at: token_start(text, from),
-                });
+                return Err(FingerprintError::TooDeep { at: token_start(text, from) });
             }
             JsonEvent::StartArray => {
                 open.push(Node::Array(Vec::new()));
@@ -94,11 +90,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Node<'_>, FingerprintError> {
             }
             JsonEvent::ObjectKey(name) => {
                 if let Some(Node::Object(members)) = open.last_mut() {
-                    members.push(Member {
-                        name,
-                        value: Node::Null,
-                        from,
-                    });
+                    members.push(Member { name, value: Node::Null, from });
                 }
                 continue;
             }
@@ -107,11 +99,8 @@ pub(super) fn parse(text: &[u8]) -> Result<Node<'_>, FingerprintError> {
                 sorted(closed, text)?
             }
             JsonEvent::String(value) => Node::Text(value),
-            JsonEvent::Number(value) => {
-                number_node(value).ok_or_else(|| FingerprintError::ExponentOutOfRange {
-                    at: token_start(text, from),
-                })?
-            }
+            JsonEvent::Number(value) => number_node(value)
+                .ok_or_else(|| FingerprintError::ExponentOutOfRange { at: token_start(text, from) })?,
             JsonEvent::Boolean(value) => Node::Boolean(value),
             JsonEvent::Null => Node::Null,
         };
@@ -139,9 +128,7 @@ fn sorted<'a>(mut node: Node<'a>, text: &[u8]) -> Result<Node<'a>, FingerprintEr
     if let Node::Object(members) = &mut node {
         members.sort_by(|left, right| compare_names(&left.name, &right.name));
         if let Some(pair) = members.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            return Err(FingerprintError::DuplicateMember {
-                at: token_start(text, pair[1].from),
-            });
+            return Err(FingerprintError::DuplicateMember { at: token_start(text, pair[1].from) });
         }
     }
     Ok(node)
@@ -149,10 +136,7 @@ fn sorted<'a>(mut node: Node<'a>, text: &[u8]) -> Result<Node<'a>, FingerprintEr
 
 /// Offset of the first byte at or after `from` that belongs to a token with a value.
 fn token_start(text: &[u8], from: usize) -> usize {
-    let skipped = text[from..]
-        .iter()
-        .take_while(|byte| b" \t\r\n,:".contains(byte))
-        .count();
+    let skipped = text[from..].iter().take_while(|byte| b" \t\r\n,:".contains(byte)).count();
     from + skipped
 }
 
@@ -216,10 +200,7 @@ impl Member<'_> {
 fn write_text(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    while let Some(index) = rest
-        .bytes()
-        .position(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\'))
-    {
+    while let Some(index) = rest.bytes().position(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\')) {
         out.push_str(&rest[..index]);
         match rest.as_bytes()[index] {
             b'"' => out.push_str("\\\""),

@@ -60,26 +60,11 @@ fn null_members_are_dropped_at_every_level_but_elements_are_kept() {
 
 #[test]
 fn duplicate_members_are_refused() {
-    assert_eq!(
-        refused(r#"{"a":1, "a":2}"#),
-        FingerprintError::DuplicateMember { at: 8 }
-    );
-    assert_eq!(
-        refused(r#"{"a":1,"\u0061":1}"#),
-        FingerprintError::DuplicateMember { at: 7 }
-    );
-    assert_eq!(
-        refused(r#"{"a":null,"a":1}"#),
-        FingerprintError::DuplicateMember { at: 10 }
-    );
-    assert_eq!(
-        refused(r#"{"a":1,"b":2,"a":null}"#),
-        FingerprintError::DuplicateMember { at: 13 }
-    );
-    assert_eq!(
-        refused(r#"[{"x":{"a":1,"b":0,"a":1}}]"#),
-        FingerprintError::DuplicateMember { at: 19 }
-    );
+    assert_eq!(refused(r#"{"a":1, "a":2}"#), FingerprintError::DuplicateMember { at: 8 });
+    assert_eq!(refused(r#"{"a":1,"\u0061":1}"#), FingerprintError::DuplicateMember { at: 7 });
+    assert_eq!(refused(r#"{"a":null,"a":1}"#), FingerprintError::DuplicateMember { at: 10 });
+    assert_eq!(refused(r#"{"a":1,"b":2,"a":null}"#), FingerprintError::DuplicateMember { at: 13 });
+    assert_eq!(refused(r#"[{"x":{"a":1,"b":0,"a":1}}]"#), FingerprintError::DuplicateMember { at: 19 });
     assert_eq!(canonical(r#"{"a":{"a":1},"A":1}"#), r#"{"A":1,"a":{"a":1}}"#);
 }
 
@@ -97,39 +82,13 @@ const NOT_JSON: &str = r#"
 #[test]
 fn what_rfc_8259_forbids_is_refused() {
     for text in NOT_JSON.split_whitespace() {
-        assert!(
-            matches!(refused(text), FingerprintError::Syntax { .. }),
-            "{text:?}"
-        );
+        assert!(matches!(refused(text), FingerprintError::Syntax { .. }), "{text:?}");
     }
-    let spaced = [
-        "",
-        " ",
-        "[1 2]",
-        "1 2",
-        "{\"a\" 1}",
-        "// x\n1",
-        "1 // x",
-        "# x\n1",
-        "1 000",
-        "{} []",
-    ];
-    let control = [
-        "\"a\nb\"",
-        "\"a\tb\"",
-        "\"\0\"",
-        "\"\u{1f}\"",
-        "\u{c}1",
-        "\u{b}1",
-        "1\0",
-        "\0",
-    ];
+    let spaced = ["", " ", "[1 2]", "1 2", "{\"a\" 1}", "// x\n1", "1 // x", "# x\n1", "1 000", "{} []"];
+    let control = ["\"a\nb\"", "\"a\tb\"", "\"\0\"", "\"\u{1f}\"", "\u{c}1", "\u{b}1", "1\0", "\0"];
     let unicode = ["\u{2028}1", "1\u{a0}", "1\u{feff}", "[\u{feff}1]"];
     for text in spaced.into_iter().chain(control).chain(unicode) {
-        assert!(
-            matches!(refused(text), FingerprintError::Syntax { .. }),
-            "{text:?}"
-        );
+        assert!(matches!(refused(text), FingerprintError::Syntax { .. }), "{text:?}");
     }
 }
 
@@ -163,34 +122,16 @@ fn nesting_is_read_to_the_limit_and_no_further() {
         [open.repeat(depth), inner.to_owned(), close.repeat(depth)].concat()
     };
     assert_eq!(canonical(nested("[", "", "]", 128)), nested("[", "", "]", 128));
-    assert_eq!(
-        refused(nested("[", "", "]", 129)),
-        FingerprintError::TooDeep { at: 128 }
-    );
-    assert_eq!(
-        canonical(nested("{\"a\":", "1", "}", 128)),
-        nested("{\"a\":", "1", "}", 128)
-    );
-    assert_eq!(
-        refused(nested("{\"a\": ", "1", "}", 129)),
-        FingerprintError::TooDeep { at: 768 }
-    );
-    assert_eq!(
-        refused("[".repeat(1 << 20)),
-        FingerprintError::TooDeep { at: 128 }
-    );
-    assert_eq!(
-        refused("{\"a\":".repeat(1 << 18)),
-        FingerprintError::TooDeep { at: 640 }
-    );
+    assert_eq!(refused(nested("[", "", "]", 129)), FingerprintError::TooDeep { at: 128 });
+    assert_eq!(canonical(nested("{\"a\":", "1", "}", 128)), nested("{\"a\":", "1", "}", 128));
+    assert_eq!(refused(nested("{\"a\": ", "1", "}", 129)), FingerprintError::TooDeep { at: 768 });
+    assert_eq!(refused("[".repeat(1 << 20)), FingerprintError::TooDeep { at: 128 });
+    assert_eq!(refused("{\"a\":".repeat(1 << 18)), FingerprintError::TooDeep { at: 640 });
 }
 
 #[test]
 fn large_flat_input_is_read() {
-    let members: Vec<_> = (0..100_000)
-        .rev()
-        .map(|index| format!("\"{index:06}\":{index}"))
-        .collect();
+    let members: Vec<_> = (0..100_000).rev().map(|index| format!("\"{index:06}\":{index}")).collect();
     let text = canonical(format!("{{{}}}", members.join(",")));
     assert!(text.starts_with(r#"{"000000":0,"000001":1,"#) && text.ends_with(r#""099999":99999}"#));
     let same = format!("{{{}}}", vec!["\"a\":1"; 100_000].join(","));
@@ -200,14 +141,8 @@ fn large_flat_input_is_read() {
 
 #[test]
 fn errors_say_where_and_never_what() {
-    assert_eq!(
-        refused(r#"{"secret": hunter2}"#),
-        FingerprintError::Syntax { at: 11 }
-    );
-    assert_eq!(
-        refused("[1, 1e9999999999999999999]"),
-        FingerprintError::ExponentOutOfRange { at: 4 }
-    );
+    assert_eq!(refused(r#"{"secret": hunter2}"#), FingerprintError::Syntax { at: 11 });
+    assert_eq!(refused("[1, 1e9999999999999999999]"), FingerprintError::ExponentOutOfRange { at: 4 });
     for text in [
         r#"{"hunter2":hunter2}"#,
         r#"{"hunter2":1,"hunter2":2}"#,

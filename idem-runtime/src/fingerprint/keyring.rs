@@ -64,12 +64,7 @@ impl Keyring {
     /// ```
     #[must_use]
     pub fn plain() -> Self {
-        Self {
-            secrets: Arc::new(Secrets {
-                current: None,
-                accepted: Vec::new(),
-            }),
-        }
+        Self { secrets: Arc::new(Secrets { current: None, accepted: Vec::new() }) }
     }
 
     /// Seals with `current`. Records that were stored plain are still compared.
@@ -83,12 +78,7 @@ impl Keyring {
     /// ```
     #[must_use]
     pub fn new(current: Secret) -> Self {
-        Self {
-            secrets: Arc::new(Secrets {
-                current: Some(current),
-                accepted: Vec::new(),
-            }),
-        }
+        Self { secrets: Arc::new(Secrets { current: Some(current), accepted: Vec::new() }) }
     }
 
     /// Accepts records that were sealed by `previous` too.
@@ -122,10 +112,7 @@ impl Keyring {
     pub fn seal(&self, fingerprint: &Fingerprint) -> String {
         let (id, tag) = match self.current() {
             None => (PLAIN, HEXLOWER.encode(&fingerprint.digest)),
-            Some(secret) => (
-                secret.id(),
-                HEXLOWER.encode(&secret.seal(fingerprint).finalize().into_bytes()),
-            ),
+            Some(secret) => (secret.id(), HEXLOWER.encode(&secret.seal(fingerprint).finalize().into_bytes())),
         };
         format!("v1:{id}:{tag}")
     }
@@ -149,9 +136,7 @@ impl Keyring {
             Some(tag == fingerprint.digest)
         } else {
             // Should two secrets share an id, either may have sealed the record.
-            let judged = self
-                .named(id)
-                .map(|secret| secret.seal(fingerprint).verify_slice(&tag).is_ok());
+            let judged = self.named(id).map(|secret| secret.seal(fingerprint).verify_slice(&tag).is_ok());
             judged.reduce(|one, other| one || other)
         };
         match same {
@@ -167,11 +152,7 @@ impl Keyring {
 
     /// The secrets with this id.
     pub(super) fn named<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Secret> {
-        self.secrets
-            .current
-            .iter()
-            .chain(&self.secrets.accepted)
-            .filter(move |secret| secret.id() == id)
+        self.secrets.current.iter().chain(&self.secrets.accepted).filter(move |secret| secret.id() == id)
     }
 }
 

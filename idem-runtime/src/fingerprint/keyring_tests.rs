@@ -24,10 +24,7 @@ fn a_record_is_compared_by_the_secret_it_names() {
         assert_eq!(new.compare(&request(), &stored), Comparison::Same);
         assert_eq!(new.compare(&other(), &stored), Comparison::Different);
     }
-    assert_eq!(
-        old.compare(&request(), &new.seal(&request())),
-        Comparison::Unknown
-    );
+    assert_eq!(old.compare(&request(), &new.seal(&request())), Comparison::Unknown);
 }
 
 #[test]
@@ -42,12 +39,7 @@ fn a_plain_record_is_compared_under_a_secret_too() {
 fn going_back_to_plain_still_reads_keyed_records() {
     let stored = Keyring::new(secret("k1", 1)).seal(&request());
     assert_eq!(Keyring::plain().compare(&request(), &stored), Comparison::Unknown);
-    assert_eq!(
-        Keyring::plain()
-            .accept(secret("k1", 1))
-            .compare(&request(), &stored),
-        Comparison::Same
-    );
+    assert_eq!(Keyring::plain().accept(secret("k1", 1)).compare(&request(), &stored), Comparison::Same);
 }
 
 #[test]
@@ -55,10 +47,7 @@ fn other_bytes_under_a_known_id_are_another_request() {
     let stored = Keyring::new(secret("k1", 1)).seal(&request());
     let mistaken = Keyring::new(secret("k1", 9));
     assert_eq!(mistaken.compare(&request(), &stored), Comparison::Different);
-    assert_eq!(
-        mistaken.accept(secret("k1", 1)).compare(&request(), &stored),
-        Comparison::Same
-    );
+    assert_eq!(mistaken.accept(secret("k1", 1)).compare(&request(), &stored), Comparison::Same);
 }
 
 #[test]
@@ -84,11 +73,7 @@ fn what_cannot_be_judged_is_unknown() {
         good[..good.len() - 1].to_owned(),
         plain["v1:-:".len()..].to_owned(),
     ] {
-        assert_eq!(
-            keyring.compare(&request(), &stored),
-            Comparison::Unknown,
-            "{stored}"
-        );
+        assert_eq!(keyring.compare(&request(), &stored), Comparison::Unknown, "{stored}");
     }
 }
 
@@ -105,16 +90,9 @@ fn a_secret_has_a_fitting_id_and_enough_bytes() {
         assert!(Secret::new(id, &[0; 32]).is_ok(), "{id}");
     }
     for id in ["", "-", "A", "a_b", "a:b", "ä", "0123456789abcdefg", "a "] {
-        assert_eq!(
-            Secret::new(id, &[0; 32]).unwrap_err(),
-            FingerprintError::InvalidSecretId,
-            "{id}"
-        );
+        assert_eq!(Secret::new(id, &[0; 32]).unwrap_err(), FingerprintError::InvalidSecretId, "{id}");
     }
-    assert_eq!(
-        Secret::new("a", &[0; 31]).unwrap_err(),
-        FingerprintError::SecretTooShort
-    );
+    assert_eq!(Secret::new("a", &[0; 31]).unwrap_err(), FingerprintError::SecretTooShort);
     assert!(Secret::new("a", &[0; 200]).is_ok());
 }
 

@@ -96,10 +96,7 @@ pub(super) fn split_at_boundary<'b>(body: &'b [u8], boundary: &str) -> Vec<&'b [
     let delimiter = ["--", boundary].concat().into_bytes();
     let mut pieces = Vec::new();
     let mut rest = body;
-    while let Some(index) = rest
-        .windows(delimiter.len())
-        .position(|window| window == delimiter)
-    {
+    while let Some(index) = rest.windows(delimiter.len()).position(|window| window == delimiter) {
         pieces.push(&rest[..index]);
         rest = &rest[index + delimiter.len()..];
     }
@@ -138,10 +135,7 @@ mod tests {
     #[test]
     fn only_case_and_white_space_that_mean_nothing_are_removed() {
         let normal = |text| MediaType::parse(text).normal();
-        assert_eq!(
-            normal(" Text/Plain ; Charset=UTF-8 ;"),
-            "text/plain;charset=UTF-8"
-        );
+        assert_eq!(normal(" Text/Plain ; Charset=UTF-8 ;"), "text/plain;charset=UTF-8");
         assert_eq!(normal(r#"a/b; n="x; Y\"; z" ;m=2"#), r#"a/b;n="x; Y\"; z";m=2"#);
         assert_eq!(normal(""), "");
     }
@@ -149,14 +143,8 @@ mod tests {
     #[test]
     fn a_boundary_is_taken_only_when_there_is_no_doubt() {
         let boundary = |text| MediaType::parse(text).boundary().map(str::to_owned);
-        assert_eq!(
-            boundary("multipart/form-data; boundary=abc"),
-            Some("abc".to_owned())
-        );
-        assert_eq!(
-            boundary(r#"Multipart/Mixed; Boundary="a b:c""#),
-            Some("a b:c".to_owned())
-        );
+        assert_eq!(boundary("multipart/form-data; boundary=abc"), Some("abc".to_owned()));
+        assert_eq!(boundary(r#"Multipart/Mixed; Boundary="a b:c""#), Some("a b:c".to_owned()));
         for text in [
             "multipart/form-data",
             "multipart/form-data; boundary=",
@@ -167,10 +155,7 @@ mod tests {
         ] {
             assert_eq!(boundary(text), None, "{text}");
         }
-        assert_eq!(
-            boundary(&format!("multipart/form-data; boundary={}", "a".repeat(71))),
-            None
-        );
+        assert_eq!(boundary(&format!("multipart/form-data; boundary={}", "a".repeat(71))), None);
     }
 
     #[test]

@@ -43,11 +43,7 @@ impl Keyring {
         }
         let tagged = |(name, digest): &(String, [u8; 32])| (name.clone(), tag(secret, name, digest));
         let members = fingerprint.members.iter().map(tagged).collect();
-        serde_json::to_string(&Sealed {
-            secret: secret.id().to_owned(),
-            members,
-        })
-        .ok()
+        serde_json::to_string(&Sealed { secret: secret.id().to_owned(), members }).ok()
     }
 
     /// The sorted names of members that were added, removed or changed since `stored` was sealed.
@@ -75,30 +71,18 @@ impl Keyring {
         }
         let unchanged = |name: &str| {
             let before = sealed.members.get(name);
-            let now = fingerprint
-                .members
-                .iter()
-                .find(|(candidate, _)| candidate == name);
+            let now = fingerprint.members.iter().find(|(candidate, _)| candidate == name);
             before.zip(now).is_some_and(|(before, (_, digest))| {
                 secrets.iter().any(|secret| tag(secret, name, digest) == *before)
             })
         };
-        let now: Vec<&str> = fingerprint
-            .members
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let now: Vec<&str> = fingerprint.members.iter().map(|(name, _)| name.as_str()).collect();
         let before: Vec<&str> = sealed.members.keys().map(String::as_str).collect();
         let horizons = [last_known(&now), last_known(&before)];
         let names: BTreeSet<&str> = now.into_iter().chain(before).collect();
         names
             .into_iter()
-            .filter(|name| {
-                horizons
-                    .iter()
-                    .flatten()
-                    .all(|last| compare_names(name, last).is_le())
-            })
+            .filter(|name| horizons.iter().flatten().all(|last| compare_names(name, last).is_le()))
             .filter(|name| !unchanged(name))
             .map(str::to_owned)
             .collect()
@@ -107,28 +91,18 @@ impl Keyring {
 
 /// The last name of a full list: what comes after it may have been left out and cannot be judged.
 fn last_known<'a>(names: &[&'a str]) -> Option<&'a str> {
-    let last = names
-        .iter()
-        .copied()
-        .max_by(|left, right| compare_names(left, right));
+    let last = names.iter().copied().max_by(|left, right| compare_names(left, right));
     last.filter(|_| names.len() >= MAX_MEMBERS)
 }
 
 fn tag(secret: &Secret, name: &str, digest: &[u8; 32]) -> String {
-    let mac = secret
-        .mac(&[b"idem-member-v1", name.as_bytes(), digest])
-        .finalize()
-        .into_bytes();
+    let mac = secret.mac(&[b"idem-member-v1", name.as_bytes(), digest]).finalize().into_bytes();
     HEXLOWER.encode(&mac[..TAG])
 }
 
 fn parse_sealed(stored: &str) -> Option<Sealed> {
     let sealed: Sealed = serde_json::from_str(stored).ok()?;
-    let well_formed = |tag: &String| {
-        HEXLOWER
-            .decode(tag.as_bytes())
-            .is_ok_and(|bytes| bytes.len() == TAG)
-    };
+    let well_formed = |tag: &String| HEXLOWER.decode(tag.as_bytes()).is_ok_and(|bytes| bytes.len() == TAG);
     sealed.members.values().all(well_formed).then_some(sealed)
 }
 
@@ -141,19 +115,14 @@ mod tests {
     }
 
     fn changed(before: &str, now: &str) -> Vec<String> {
-        let stored = keyring()
-            .seal_members(&Fingerprint::json(before.as_bytes()).unwrap())
-            .unwrap();
+        let stored = keyring().seal_members(&Fingerprint::json(before.as_bytes()).unwrap()).unwrap();
         keyring().changed_members(&Fingerprint::json(now.as_bytes()).unwrap(), &stored)
     }
 
     #[test]
     fn added_removed_and_changed_members_are_named_sorted() {
         assert_eq!(
-            changed(
-                r#"{"z":1,"same":{"x":1.0},"b":1}"#,
-                r#"{"same":{"x":1},"b":2,"a":0}"#
-            ),
+            changed(r#"{"z":1,"same":{"x":1.0},"b":1}"#, r#"{"same":{"x":1},"b":2,"a":0}"#),
             ["a", "b", "z"]
         );
         assert_eq!(changed(r#"{"a":1}"#, r#"{"a":1,"b":null}"#), [""; 0]);
@@ -163,9 +132,7 @@ mod tests {
 
     #[test]
     fn a_rotated_secret_still_names_the_changes() {
-        let stored = keyring()
-            .seal_members(&Fingerprint::json(br#"{"a":1,"b":1}"#).unwrap())
-            .unwrap();
+        let stored = keyring().seal_members(&Fingerprint::json(br#"{"a":1,"b":1}"#).unwrap()).unwrap();
         let later =
             Keyring::new(Secret::new("k2", &[2; 32]).unwrap()).accept(Secret::new("k1", &[1; 32]).unwrap());
         let now = Fingerprint::json(br#"{"a":1,"b":2}"#).unwrap();
@@ -192,9 +159,7 @@ mod tests {
 
     #[test]
     fn equal_values_of_different_members_have_different_tags() {
-        let stored = keyring()
-            .seal_members(&Fingerprint::json(br#"{"a":1,"b":1}"#).unwrap())
-            .unwrap();
+        let stored = keyring().seal_members(&Fingerprint::json(br#"{"a":1,"b":1}"#).unwrap()).unwrap();
         let sealed = parse_sealed(&stored).unwrap();
         assert_ne!(sealed.members["a"], sealed.members["b"]);
     }

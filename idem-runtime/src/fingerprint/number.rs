@@ -41,11 +41,7 @@ fn read_exponent(text: &str) -> Option<i64> {
     if digits.len() > EXPONENT_DIGITS {
         return None;
     }
-    let value = if digits.is_empty() {
-        0
-    } else {
-        digits.parse::<i64>().ok()?
-    };
+    let value = if digits.is_empty() { 0 } else { digits.parse::<i64>().ok()? };
     Some(if negative { -value } else { value })
 }
 
@@ -91,9 +87,7 @@ mod tests {
     use super::*;
 
     fn normal(text: &str) -> String {
-        normalise(text)
-            .unwrap_or_else(|| panic!("out of range: {text}"))
-            .into_owned()
+        normalise(text).unwrap_or_else(|| panic!("out of range: {text}")).into_owned()
     }
 
     #[test]

@@ -10,16 +10,9 @@ pub(super) struct Pointer(Vec<String>);
 impl Pointer {
     /// Parses a pointer; the empty one is refused, as it would leave nothing of the body.
     pub(super) fn parse(text: &str) -> Result<Self, FingerprintError> {
-        let refused = || FingerprintError::InvalidPointer {
-            pointer: text.to_owned(),
-        };
+        let refused = || FingerprintError::InvalidPointer { pointer: text.to_owned() };
         let tokens = text.strip_prefix('/').ok_or_else(refused)?;
-        tokens
-            .split('/')
-            .map(unescape)
-            .collect::<Option<_>>()
-            .map(Self)
-            .ok_or_else(refused)
+        tokens.split('/').map(unescape).collect::<Option<_>>().map(Self).ok_or_else(refused)
     }
 
     /// Marks what this points to as removed; a pointer that matches nothing changes nothing.
@@ -82,16 +75,10 @@ mod tests {
 
     #[test]
     fn what_is_pointed_to_is_left_out() {
-        assert_eq!(
-            without(r#"{"a":1,"b":{"c":2,"d":3}}"#, &["/b/c"]),
-            r#"{"a":1,"b":{"d":3}}"#
-        );
+        assert_eq!(without(r#"{"a":1,"b":{"c":2,"d":3}}"#, &["/b/c"]), r#"{"a":1,"b":{"d":3}}"#);
         assert_eq!(without(r#"{"a":1,"b":{"c":2}}"#, &["/b"]), r#"{"a":1}"#);
         assert_eq!(without(r#"{"":1,"x":2}"#, &["/"]), r#"{"x":2}"#);
-        assert_eq!(
-            without(r#"{"a/b":1,"m~n":2,"~1":3}"#, &["/a~1b", "/m~0n", "/~01"]),
-            "{}"
-        );
+        assert_eq!(without(r#"{"a/b":1,"m~n":2,"~1":3}"#, &["/a~1b", "/m~0n", "/~01"]), "{}");
         assert_eq!(
             without("{\"\u{E000}\":1,\"\u{1F600}\":2,\"z\":3}", &["/\u{1F600}"]),
             "{\"z\":3,\"\u{E000}\":1}"
@@ -108,16 +95,8 @@ mod tests {
 
     #[test]
     fn a_pointer_that_matches_nothing_changes_nothing() {
-        let pointers = [
-            "/x",
-            "/a/0",
-            "/b/2",
-            "/b/00",
-            "/b/-",
-            "/b/+1",
-            "/b/0/x",
-            "/b/99999999999999999999999",
-        ];
+        let pointers =
+            ["/x", "/a/0", "/b/2", "/b/00", "/b/-", "/b/+1", "/b/0/x", "/b/99999999999999999999999"];
         assert_eq!(without(r#"{"a":1,"b":[1,2]}"#, &pointers), r#"{"a":1,"b":[1,2]}"#);
         assert_eq!(without("7", &["/x"]), "7");
         assert_eq!(without(r#"{"a":{"b":1}}"#, &["/a", "/a/b"]), "{}");
@@ -126,9 +105,7 @@ mod tests {
     #[test]
     fn a_malformed_pointer_is_refused() {
         for pointer in ["", "a", "a/b", "/~", "/a~2", "/a/b~", "#/a"] {
-            let refused = FingerprintError::InvalidPointer {
-                pointer: pointer.to_owned(),
-            };
+            let refused = FingerprintError::InvalidPointer { pointer: pointer.to_owned() };
             assert_eq!(Pointer::parse(pointer).unwrap_err(), refused);
         }
     }

@@ -42,10 +42,7 @@ struct Scribe(u64);
 
 impl Scribe {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % bound
     }
 
@@ -65,11 +62,7 @@ impl Scribe {
                     for unit in character.encode_utf16(&mut [0; 2]) {
                         let digits = HEXLOWER.encode(&unit.to_be_bytes());
                         out.push_str("\\u");
-                        out.push_str(&if self.below(2) == 0 {
-                            digits
-                        } else {
-                            digits.to_uppercase()
-                        });
+                        out.push_str(&if self.below(2) == 0 { digits } else { digits.to_uppercase() });
                     }
                 }
             }
@@ -146,10 +139,9 @@ fn as_doubles(value: &Value) -> Value {
     match value {
         Value::Number(number) => Value::from(number.as_f64().unwrap()),
         Value::Array(items) => items.iter().map(as_doubles).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| (name.clone(), as_doubles(value)))
-            .collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), as_doubles(value))).collect()
+        }
         other => other.clone(),
     }
 }

@@ -53,14 +53,7 @@ impl<'a> HttpRequest<'a> {
     /// ```
     #[must_use]
     pub const fn new(method: &'a str, path: &'a str) -> Self {
-        Self {
-            method,
-            path,
-            query: "",
-            content_type: "",
-            body: b"",
-            ignore: &[],
-        }
+        Self { method, path, query: "", content_type: "", body: b"", ignore: &[] }
     }
 
     /// Sets the query as sent, without its question mark. No query and an empty one are the same.
@@ -152,11 +145,7 @@ impl<'a> HttpRequest<'a> {
     /// ```
     pub fn fingerprint(&self) -> Result<Fingerprint, FingerprintError> {
         // Checked for every body, so that a wrong declaration shows at the first request.
-        let ignore = self
-            .ignore
-            .iter()
-            .map(|text| Pointer::parse(text))
-            .collect::<Result<Vec<_>, _>>()?;
+        let ignore = self.ignore.iter().map(|text| Pointer::parse(text)).collect::<Result<Vec<_>, _>>()?;
         let media = MediaType::parse(self.content_type);
         let preimage = Preimage::new()
             .part(b"http")
@@ -173,15 +162,8 @@ impl<'a> HttpRequest<'a> {
         for pointer in &ignore {
             pointer.remove(&mut node);
         }
-        let nulls = if media.is_merge_patch() {
-            Nulls::Kept
-        } else {
-            Nulls::Dropped
-        };
-        Ok(preimage
-            .part(b"json")
-            .part(media.essence.as_bytes())
-            .json(&node, nulls))
+        let nulls = if media.is_merge_patch() { Nulls::Kept } else { Nulls::Dropped };
+        Ok(preimage.part(b"json").part(media.essence.as_bytes()).json(&node, nulls))
     }
 }
 

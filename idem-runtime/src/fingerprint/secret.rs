@@ -53,10 +53,7 @@ impl Secret {
             return Err(FingerprintError::SecretTooShort);
         }
         let key = Hmac::new_from_slice(bytes).map_err(|_| FingerprintError::SecretTooShort)?;
-        Ok(Self {
-            id: id.to_owned(),
-            key,
-        })
+        Ok(Self { id: id.to_owned(), key })
     }
 
     pub(super) fn id(&self) -> &str {

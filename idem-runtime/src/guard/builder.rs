@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use crate::error::BuildError;
 use crate::fingerprint::Keyring;
-use crate::guard::{Built, IdempotencyMutationGuard, Inner};
-use crate::policy::{Defaults, Mode, Policy};
-use crate::store::Store;
+use crate::guard::{IdempotencyMutationGuard, Inner};
+use crate::policy::{Defaults, Mode, Policy, PolicyError};
+use crate::store::{Store, UnsafeSetting};
 
 /// Settings of a guard; see [`IdempotencyMutationGuard::builder`].
 #[derive(Debug)]
@@ -73,7 +72,7 @@ impl<S: Store> GuardBuilder<S> {
     }
 
     /// Checks schema and settings and gives the guard.
-    pub async fn build(self) -> Built<S> {
+    pub async fn build(self) -> Result<IdempotencyMutationGuard<S>, BuildError> {
         // A policy that says nothing gets exactly the defaults, so this checks them.
         Policy::new("defaults")?.terms(Mode::External, &self.defaults)?;
         if self.migrate {
@@ -99,4 +98,31 @@ impl<S: Store> GuardBuilder<S> {
         drop(connection);
         Ok(IdempotencyMutationGuard(std::sync::Arc::new(Inner::new(self.pool.clone(), &self))))
     }
+}
+
+/// A guard that cannot be built; each message says what to change.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The database did not answer.
+    #[error("the database did not answer at start-up")]
+    Database(#[from] sqlx::Error),
+    /// The migration failed.
+    #[error("the migration of the idempotency records failed")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// The table is missing or older than this version.
+    #[error(
+        "the table idempotency_records is missing or outdated: call `.migrate()` on the builder or apply the migrations of this version"
+    )]
+    Schema,
+    /// Settings under which an acknowledged answer could be lost.
+    #[error("the database could lose an acknowledged answer: {}", join(.0))]
+    UnsafeSettings(Vec<UnsafeSetting>),
+    /// The guard's defaults contradict themselves.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+}
+
+fn join(settings: &[UnsafeSetting]) -> String {
+    settings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -18,11 +18,22 @@ use crate::store::Store;
 
 /// What a body came to, with the answer that a retry gets.
 pub(crate) enum Verdict<T, E> {
-    Succeeded { value: T, answer: Answer, bindings: Bindings },
-    Failed { error: E, answer: Option<Answer> },
-    Released { error: E },
+    Succeeded {
+        value: T,
+        answer: Answer,
+        bindings: Bindings,
+    },
+    Failed {
+        error: E,
+        answer: Option<Answer>,
+    },
+    Released {
+        error: E,
+    },
     /// The value cannot be kept, so that a retry could never get it.
-    NotRecordable { reason: String },
+    NotRecordable {
+        reason: String,
+    },
 }
 
 /// What a call came to.
@@ -95,8 +106,8 @@ async fn conclude<S: Store, T, E>(
                 Settled::Superseded(record) => Ran::Recorded(record),
             })
         }
-        Ok(Verdict::Failed { error, answer }) => failed(held.end(Ending::Failed(answer)).await?, error),
-        Ok(Verdict::Released { error }) => failed(held.end(Ending::Released).await?, error),
+        Ok(Verdict::Failed { error, answer }) => Ok(failed(held.end(Ending::Failed(answer)).await?, error)),
+        Ok(Verdict::Released { error }) => Ok(failed(held.end(Ending::Released).await?, error)),
         Ok(Verdict::NotRecordable { reason }) => {
             held.end(unrecordable).await?;
             Err(Error::AnswerNotRecordable { reason })
@@ -111,9 +122,9 @@ async fn conclude<S: Store, T, E>(
     }
 }
 
-fn failed<T, E>(settled: Settled, error: E) -> Result<Ran<T, E>, Error> {
-    Ok(match settled {
+fn failed<T, E>(settled: Settled, error: E) -> Ran<T, E> {
+    match settled {
         Settled::Written(_) => Ran::Failed(error),
         Settled::Superseded(record) => Ran::Recorded(record),
-    })
+    }
 }

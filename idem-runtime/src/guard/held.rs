@@ -98,7 +98,9 @@ impl<S: Store> Drop for Held<S> {
             _ => Change::Release,
         };
         // Without a runtime the connection closes, the database rolls back and the lease lapses.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
         let (inner, call, token) = (Arc::clone(&self.inner), Arc::clone(&self.call), self.token());
         let transaction = self.transaction.take();
         let cleanup = async move { abandon(&inner, &call, token, transaction, change).await };

@@ -116,10 +116,7 @@ fn timed_out() -> sqlx::Error {
 
 impl<S: Store> Inner<S> {
     /// The result of a statement of ours, or a time-out; then the connection must be closed.
-    pub(super) async fn within<T>(
-        &self,
-        statement: impl Future<Output = StoreResult<T>>,
-    ) -> StoreResult<T> {
+    pub(super) async fn within<T>(&self, statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
         tokio::time::timeout(self.patience, statement).await.unwrap_or_else(|_| Err(timed_out()))
     }
 

@@ -30,7 +30,9 @@ pub(super) fn enter(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame
             });
         }
         if open.guard == guard && open.key == *key {
-            return Err(Error::Nested { fix: "give the second operation a key of its own, `idem.child(\"name\")`" });
+            return Err(Error::Nested {
+                fix: "give the second operation a key of its own, `idem.child(\"name\")`",
+            });
         }
         frame = open.outer.as_deref();
     }

@@ -260,9 +260,8 @@ where
     T: DeserializeOwned,
     E: From<Error>,
 {
-    let body = match record.answer {
-        Some(Answer { body: AnswerBody::Kept(body), .. }) => body,
-        _ => return Err(Error::ReplayUnreadable { reason: "no body was kept".to_owned() }.into()),
+    let Some(Answer { body: AnswerBody::Kept(body), .. }) = record.answer else {
+        return Err(Error::ReplayUnreadable { reason: "no body was kept".to_owned() }.into());
     };
     if record.status == Status::Failed {
         let error = failures.and_then(|codec| (codec.decode)(&body).ok());

@@ -20,13 +20,17 @@ pub(super) struct Renewal {
 
 impl Renewal {
     /// Starts to renew the lease of `claimed`, or not where that is impossible or needless.
-    pub(super) fn start<S: Store>(inner: &Arc<Inner<S>>, claim: &NewClaim, claimed: &Reading) -> Option<Self> {
+    pub(super) fn start<S: Store>(
+        inner: &Arc<Inner<S>>,
+        claim: &NewClaim,
+        claimed: &Reading,
+    ) -> Option<Self> {
         let terms = claim.terms;
         let lease = claimed.record.locked_until.map_or(Duration::ZERO, |end| claimed.now.until(end));
         let transactional = terms.mode == Mode::Transactional;
         // The only writer is ourselves; or the only connection is in use by the body.
-        let impossible = transactional
-            && (S::SINGLE_WRITER || inner.pool.options().get_max_connections() < 2);
+        let impossible =
+            transactional && (S::SINGLE_WRITER || inner.pool.options().get_max_connections() < 2);
         if impossible || lease >= terms.max_run {
             return None;
         }

@@ -107,7 +107,7 @@ impl<S: Store> Settling<S> {
                     drop(mutation);
                     return self.read_back(lane).await;
                 }
-                (Change::Release, Error::StoreUnavailable(Some(error)))
+                (Change::Release, Error::StoreUnavailable(Some(Box::new(error))))
             }
             Ok(Completion::Lost) => {
                 self.close_transaction(&mut lane, mutation).await;
@@ -118,7 +118,7 @@ impl<S: Store> Settling<S> {
                 (Change::Fail(None), Error::TransactionAborted)
             }
             // Without a COMMIT nothing was kept, whatever happened to the connection.
-            Err(error) => (Change::Release, Error::StoreUnavailable(Some(error))),
+            Err(error) => (Change::Release, Error::StoreUnavailable(Some(Box::new(error)))),
         };
         self.close_transaction(&mut lane, mutation).await;
         self.write_best(&mut lane, &change).await;
@@ -133,8 +133,8 @@ impl<S: Store> Settling<S> {
     ) -> Result<Settled, Error> {
         let inner = Arc::clone(&self.inner);
         // A connection that does not answer has taken its transaction with it.
-        let intact = mutation.is_open()
-            && inner.within(S::is_intact(&mut mutation, self.token)).await.unwrap_or(true);
+        let intact =
+            mutation.is_open() && inner.within(S::is_intact(&mut mutation, self.token)).await.unwrap_or(true);
         self.close_transaction(&mut lane, mutation).await;
         if !intact {
             self.write_best(&mut lane, &Change::MarkUnknown).await;
@@ -196,7 +196,9 @@ impl<S: Store> Settling<S> {
         let reading = self.reading(&mut lane).await.map_err(unavailable)?;
         let Some(reading) = reading else {
             if self.call.claim.terms.mode == Mode::External {
-                tracing::error!("the record of an effect outside is gone: the database lost it, or somebody did");
+                tracing::error!(
+                    "the record of an effect outside is gone: the database lost it, or somebody did"
+                );
             }
             return Err(Error::Lost);
         };
@@ -244,14 +246,14 @@ impl<S: Store> Settling<S> {
             }
         };
         match reading {
-            Some(reading) if reading.record.token == self.token => match reading.record.status {
-                Status::Succeeded => Ok(Settled::Written(Some(reading.record.expires_at))),
-                // The transaction has ended and the row is as we claimed it: nothing was kept.
-                _ => {
-                    self.write_best(&mut lane, &Change::Release).await;
-                    Err(Error::StoreUnavailable(None))
+            Some(Reading { record, .. }) if record.token == self.token => {
+                if record.status == Status::Succeeded {
+                    return Ok(Settled::Written(Some(record.expires_at)));
                 }
-            },
+                // The transaction has ended and the row is as we claimed it: nothing was kept.
+                self.write_best(&mut lane, &Change::Release).await;
+                Err(Error::StoreUnavailable(None))
+            }
             _ => self.superseded(lane).await,
         }
     }

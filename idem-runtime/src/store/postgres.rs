@@ -16,11 +16,8 @@ use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod sql;
 
-const MIGRATIONS: &[Step] = &[(
-    1,
-    "idempotency records",
-    include_str!("../../migrations/postgres/0001_idempotency_records.sql"),
-)];
+const MIGRATIONS: &[Step] =
+    &[(1, "idempotency records", include_str!("../../migrations/postgres/0001_idempotency_records.sql"))];
 
 impl super::sealed::Sealed for Postgres {}
 
@@ -284,7 +281,7 @@ impl Store for Postgres {
 }
 
 fn code(error: &sqlx::Error) -> Option<String> {
-    error.as_database_error().and_then(|error| error.code()).map(std::borrow::Cow::into_owned)
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).map(std::borrow::Cow::into_owned)
 }
 
 /// A PostgreSQL time-out: at least one millisecond, as zero would switch it off, at most 24 days.

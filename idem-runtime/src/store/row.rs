@@ -7,9 +7,7 @@ use uuid::Uuid;
 
 use crate::key::{IdempotencyKey, RecordKey, Route, Scope};
 use crate::policy::{Mode, OnLapse, Terms};
-use crate::record::{
-    Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp,
-};
+use crate::record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp};
 
 /// The columns of a record in the order in which every statement selects them, with the time as `now`.
 macro_rules! record_columns {

@@ -146,10 +146,8 @@ fn strikes(fault: &Fault, message: &Message, statements: &HashMap<Vec<u8>, Vec<u
             message.query() == Some(b"COMMIT".as_slice())
         }
         Fault::CutReplyTo(part) => {
-            let contains = |text: &[u8]| {
-                text.windows(part.len().max(1))
-                    .any(|window| window == part.as_bytes())
-            };
+            let contains =
+                |text: &[u8]| text.windows(part.len().max(1)).any(|window| window == part.as_bytes());
             let bound_text = message.bound().and_then(|name| statements.get(name));
             message.query().is_some_and(contains)
                 || bound_text.is_some_and(|text| contains(text))

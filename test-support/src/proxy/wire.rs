@@ -23,11 +23,8 @@ const GSS_REQUEST: u32 = 80_877_104;
 pub(super) fn take_opening(buffer: &mut Vec<u8>) -> Option<(Opening, Vec<u8>)> {
     let code = number_at(buffer, 4)?;
     let bytes = take(buffer, 0)?;
-    let opening = if matches!(code, SSL_REQUEST | GSS_REQUEST) {
-        Opening::Encryption
-    } else {
-        Opening::Session
-    };
+    let opening =
+        if matches!(code, SSL_REQUEST | GSS_REQUEST) { Opening::Encryption } else { Opening::Session };
     Some((opening, bytes))
 }
 
@@ -118,12 +115,8 @@ mod tests {
 
     #[test]
     fn messages_that_share_a_read_are_taken_one_by_one() {
-        let mut buffer = [
-            framed(b'P', b"s1\0SELECT 1\0\0\0"),
-            framed(b'B', b"\0s1\0"),
-            framed(b'S', b""),
-        ]
-        .concat();
+        let mut buffer =
+            [framed(b'P', b"s1\0SELECT 1\0\0\0"), framed(b'B', b"\0s1\0"), framed(b'S', b"")].concat();
         let parse = take_message(&mut buffer).unwrap();
         assert_eq!(parse.prepared(), Some((&b"s1"[..], &b"SELECT 1"[..])));
         assert!(!parse.asks_for_ready());
@@ -134,19 +127,12 @@ mod tests {
 
     #[test]
     fn an_opening_has_no_type_byte() {
-        let mut buffer = [
-            &8_u32.to_be_bytes()[..],
-            &SSL_REQUEST.to_be_bytes(),
-            &9_u32.to_be_bytes(),
-        ]
-        .concat();
+        let mut buffer =
+            [&8_u32.to_be_bytes()[..], &SSL_REQUEST.to_be_bytes(), &9_u32.to_be_bytes()].concat();
         assert_eq!(take_opening(&mut buffer).unwrap().0, Opening::Encryption);
         assert_eq!(take_opening(&mut buffer), None);
         buffer.extend([0, 3, 0, 0, 0]);
-        assert_eq!(
-            take_opening(&mut buffer).unwrap(),
-            (Opening::Session, vec![0, 0, 0, 9, 0, 3, 0, 0, 0])
-        );
+        assert_eq!(take_opening(&mut buffer).unwrap(), (Opening::Session, vec![0, 0, 0, 9, 0, 3, 0, 0, 0]));
         assert!(buffer.is_empty());
     }
 }

@@ -20,7 +20,9 @@ macro_rules! owned {
 macro_rules! over {
     ($moment:literal) => {
         concat!(
-            "expires_at <= ", $moment, " AND NOT outcome_unknown AND (status <> 'processing' OR ",
+            "expires_at <= ",
+            $moment,
+            " AND NOT outcome_unknown AND (status <> 'processing' OR ",
             "(locked_until <= statement_timestamp() AND (mode = 'transactional' OR on_lapse = 'rerun')))"
         )
     };
@@ -47,7 +49,9 @@ macro_rules! lease {
 macro_rules! settle {
     ($status:literal) => {
         concat!(
-            "UPDATE idempotency_records SET status = '", $status, "', response_code = $7, ",
+            "UPDATE idempotency_records SET status = '",
+            $status,
+            "', response_code = $7, ",
             "response_headers = $8, response_content_type = $9, response_body = $10, locked_until = NULL, ",
             "completed_at = statement_timestamp(), updated_at = statement_timestamp(), ",
             "expires_at = statement_timestamp() + interval '1 millisecond' * ttl_ms, ",
@@ -59,15 +63,18 @@ macro_rules! settle {
 macro_rules! bindings {
     ($task:literal, $event:literal) => {
         concat!(
-            "task_id = coalesce(", $task, ", task_id), ",
-            "outbox_event_id = coalesce(", $event, ", outbox_event_id)"
+            "task_id = coalesce(",
+            $task,
+            ", task_id), ",
+            "outbox_event_id = coalesce(",
+            $event,
+            ", outbox_event_id)"
         )
     };
 }
 
 /// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str =
-    concat!("SELECT ", columns!(), " FROM idempotency_records LIMIT 0");
+pub(super) const PROBE: &str = concat!("SELECT ", columns!(), " FROM idempotency_records LIMIT 0");
 
 /// The settings of this very session, since a role's own override the server's.
 pub(super) const SETTINGS: &str = "SELECT current_setting('synchronous_commit') AS synchronous_commit, \
@@ -75,8 +82,7 @@ pub(super) const SETTINGS: &str = "SELECT current_setting('synchronous_commit') 
      current_setting('transaction_read_only') AS transaction_read_only";
 
 /// Takes no lock: whatever it shows is committed.
-pub(super) const READ: &str =
-    concat!("SELECT ", columns!(), " FROM idempotency_records WHERE ", by_key!());
+pub(super) const READ: &str = concat!("SELECT ", columns!(), " FROM idempotency_records WHERE ", by_key!());
 
 /// Waits for the row lock, which the transaction of a lost COMMIT holds until it has ended either way.
 pub(super) const READ_SETTLED: &str =
@@ -85,21 +91,30 @@ pub(super) const READ_SETTLED: &str =
 /// The unique index lets one racer insert; the others read its row in the same round trip and lock nothing.
 /// No row at all: the other insert committed after this statement's snapshot, so send it again.
 pub(super) const INSERT: &str = concat!(
-    "WITH ", lease!(), ", inserted AS (INSERT INTO idempotency_records ",
+    "WITH ",
+    lease!(),
+    ", inserted AS (INSERT INTO idempotency_records ",
     "(tenant_id, user_id, route, idempotency_key, request_hash, request_fields, status, attempt, claim_id, ",
     "revision, locked_until, expires_at, mode, on_lapse, retry_failed, ttl_ms, lease_ms, wait_ms, ",
     "max_run_ms, outcome_unknown, created_at, updated_at) ",
     "SELECT $1, $2, $3, $4, $5, $6, 'processing', 1, $7, 1, lease_end, ",
     "greatest(lease_end, statement_timestamp() + interval '1 millisecond' * $14::bigint), ",
     "$11, $12, $13, $14, $8, $15, $16, false, statement_timestamp(), statement_timestamp() FROM lease ",
-    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING RETURNING ", columns!(), ") ",
-    "SELECT * FROM inserted UNION ALL SELECT ", columns!(), " FROM idempotency_records WHERE ", by_key!(),
+    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING RETURNING ",
+    columns!(),
+    ") ",
+    "SELECT * FROM inserted UNION ALL SELECT ",
+    columns!(),
+    " FROM idempotency_records WHERE ",
+    by_key!(),
     " AND NOT EXISTS (SELECT 1 FROM inserted)"
 );
 
 /// The row lock lets one racer through; the revision shows the others that the row they judged is gone.
 pub(super) const TAKE_OVER: &str = concat!(
-    "WITH ", lease!(), " UPDATE idempotency_records SET ",
+    "WITH ",
+    lease!(),
+    " UPDATE idempotency_records SET ",
     "request_hash = CASE WHEN $17 THEN $5 ELSE request_hash END, ",
     "request_fields = CASE WHEN $17 THEN $6 ELSE request_fields END, ",
     "task_id = CASE WHEN $17 THEN NULL ELSE task_id END, ",
@@ -111,8 +126,10 @@ pub(super) const TAKE_OVER: &str = concat!(
     "response_code = NULL, response_headers = NULL, response_content_type = NULL, response_body = NULL, ",
     "mode = $11, on_lapse = $12, retry_failed = $13, ttl_ms = $14, lease_ms = $8, wait_ms = $15, ",
     "max_run_ms = $16, outcome_unknown = false, released_at = NULL, completed_at = NULL, ",
-    "updated_at = statement_timestamp() FROM lease WHERE ", by_key!(),
-    " AND attempt = $18 AND claim_id = $19 AND revision = $20 RETURNING ", columns!()
+    "updated_at = statement_timestamp() FROM lease WHERE ",
+    by_key!(),
+    " AND attempt = $18 AND claim_id = $19 AND revision = $20 RETURNING ",
+    columns!()
 );
 
 /// The mark is local to the transaction that `begin` began: another one does not have it.
@@ -120,14 +137,24 @@ pub(super) const IS_INTACT: &str = "SELECT coalesce(current_setting('idem.claim'
 
 /// Fenced by token, status and mark; the row lock is held until the commit, so nobody takes over in between.
 pub(super) const COMPLETE_IN_TRANSACTION: &str = concat!(
-    "WITH done AS (", settle!("succeeded"), ", ", bindings!("$11", "$12"), " WHERE ", owned!(),
+    "WITH done AS (",
+    settle!("succeeded"),
+    ", ",
+    bindings!("$11", "$12"),
+    " WHERE ",
+    owned!(),
     " AND current_setting('idem.claim', true) = $13 RETURNING expires_at) ",
     "SELECT coalesce(current_setting('idem.claim', true) = $13, false), (SELECT expires_at FROM done)"
 );
 
 /// Fenced by token and status: a zombie touches no row.
 pub(super) const COMPLETE: &str = concat!(
-    settle!("succeeded"), ", ", bindings!("$11", "$12"), " WHERE ", owned!(), " RETURNING expires_at"
+    settle!("succeeded"),
+    ", ",
+    bindings!("$11", "$12"),
+    " WHERE ",
+    owned!(),
+    " RETURNING expires_at"
 );
 
 /// Fenced by token and status: a zombie cannot fail the new owner's record.
@@ -138,7 +165,8 @@ pub(super) const RELEASE: &str = concat!(
     "UPDATE idempotency_records SET status = 'failed', response_code = NULL, response_headers = NULL, ",
     "response_content_type = NULL, response_body = NULL, locked_until = NULL, outcome_unknown = false, ",
     "released_at = statement_timestamp(), completed_at = statement_timestamp(), ",
-    "updated_at = statement_timestamp(), revision = revision + 1 WHERE ", by_key!(),
+    "updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
+    by_key!(),
     " AND attempt = $5 AND claim_id = $6 AND status IN ('processing', 'failed') ",
     "AND ($7::bigint IS NULL OR revision = $7)"
 );
@@ -148,26 +176,31 @@ pub(super) const RENEW: &str = concat!(
     "UPDATE idempotency_records SET ",
     "locked_until = statement_timestamp() + interval '1 millisecond' * $7::bigint, ",
     "expires_at = greatest(expires_at, statement_timestamp() + interval '1 millisecond' * $7::bigint), ",
-    "updated_at = statement_timestamp(), revision = revision + 1 WHERE ", owned!(),
+    "updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
+    owned!(),
     " AND NOT outcome_unknown RETURNING locked_until"
 );
 
 /// Fenced by token and status; a lease that has ended already stays as it is.
 pub(super) const END_LEASE: &str = concat!(
     "UPDATE idempotency_records SET locked_until = least(locked_until, statement_timestamp()), ",
-    "updated_at = statement_timestamp(), revision = revision + 1 WHERE ", owned!()
+    "updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
+    owned!()
 );
 
 /// Fenced by token and status: only the attempt itself can say that its outcome is unknown.
 pub(super) const MARK_UNKNOWN: &str = concat!(
     "UPDATE idempotency_records SET locked_until = least(locked_until, statement_timestamp()), ",
-    "outcome_unknown = true, updated_at = statement_timestamp(), revision = revision + 1 WHERE ", owned!()
+    "outcome_unknown = true, updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
+    owned!()
 );
 
 /// Fenced by token and status: a zombie's task is not bound to the new owner's record.
 pub(super) const BIND: &str = concat!(
-    "UPDATE idempotency_records SET ", bindings!("$7", "$8"),
-    ", updated_at = statement_timestamp(), revision = revision + 1 WHERE ", owned!()
+    "UPDATE idempotency_records SET ",
+    bindings!("$7", "$8"),
+    ", updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
+    owned!()
 );
 
 /// Rows that somebody is at work on are skipped, and the predicate is checked again on the locked row.
@@ -175,7 +208,8 @@ pub(super) const EXPIRE: &str = concat!(
     "UPDATE idempotency_records SET status = 'expired', locked_until = NULL, ",
     "updated_at = statement_timestamp(), revision = revision + 1 ",
     "WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_records WHERE status <> 'expired' AND ",
-    over!("statement_timestamp()"), " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))"
+    over!("statement_timestamp()"),
+    " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))"
 );
 
 /// As `EXPIRE`: a row is deleted only while it is locked and still past its life.

@@ -1,0 +1,104 @@
+//! The list of gates, in the order in which they run.
+
+use std::path::Path;
+
+use crate::Result;
+use crate::packages::on_path;
+
+/// One thing that must hold before a change goes in.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(crate) name: String,
+    pub(crate) work: Work,
+}
+
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Runs cargo with these arguments and variables.
+    Cargo { arguments: Vec<String>, variables: Vec<(&'static str, String)> },
+    /// Checks the layout of the tree, in this process.
+    Tidy,
+    /// Cannot run here, and why.
+    LeftOut(&'static str),
+}
+
+/// All gates; a new one is a line here.
+pub(crate) fn all(root: &Path, database_url: &str) -> Result<Vec<Gate>> {
+    let with_server = |gate: Gate| gate.with("IDEM_TEST_POSTGRES_URL", database_url);
+    let mut gates = vec![
+        cargo("format", "fmt --all --check"),
+        Gate { name: "tidy".to_owned(), work: Work::Tidy },
+        cargo("lints", "clippy --workspace --all-targets --all-features -- -D warnings"),
+    ];
+    for (package, folder) in [("idem-runtime", "idem-runtime"), ("idem-test-support", "test-support")] {
+        let manifest = std::fs::read_to_string(root.join(folder).join("Cargo.toml"))?;
+        gates.extend(features(&manifest).iter().map(|feature| {
+            let selection = format!("-p {package} --no-default-features --features {feature}");
+            cargo(&format!("{package} with {feature} alone"), &format!("clippy {selection} -- -D warnings"))
+        }));
+    }
+    gates.extend([
+        with_server(cargo("tests", "test --workspace --all-features")),
+        // In the workspace, features that other members turn on would hide one that is missing.
+        with_server(cargo("tests of the runtime alone", "test -p idem-runtime")),
+        cargo("documentation", "doc --workspace --no-deps --all-features")
+            .with("RUSTDOCFLAGS", "-D warnings"),
+        cargo_deny("dependencies", "bans licenses sources"),
+        // Apart from the others, as it alone needs the network.
+        cargo_deny("advisories", "advisories"),
+        cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
+        cargo(
+            "quickstart on PostgreSQL",
+            &format!("run -p quickstart -- --demo --database-url {database_url}"),
+        ),
+    ]);
+    Ok(gates)
+}
+
+/// A cargo command; no argument may hold a space.
+fn cargo(name: &str, arguments: &str) -> Gate {
+    let arguments = arguments.split_whitespace().map(str::to_owned).collect();
+    Gate { name: name.to_owned(), work: Work::Cargo { arguments, variables: Vec::new() } }
+}
+
+fn cargo_deny(name: &str, checks: &str) -> Gate {
+    if on_path("cargo-deny").is_some() {
+        cargo(name, &format!("deny check {checks}"))
+    } else {
+        Gate { name: name.to_owned(), work: Work::LeftOut("cargo-deny is not installed") }
+    }
+}
+
+impl Gate {
+    fn with(mut self, variable: &'static str, value: &str) -> Self {
+        if let Work::Cargo { variables, .. } = &mut self.work {
+            variables.push((variable, value.to_owned()));
+        }
+        self
+    }
+}
+
+/// The features of a manifest without `default`, so that a new one gets its gate by itself.
+fn features(manifest: &str) -> Vec<&str> {
+    let section = manifest.lines().skip_while(|line| line.trim() != "[features]").skip(1);
+    section
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_alphanumeric()))
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, _)| name.trim())
+        .filter(|name| *name != "default")
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_but_the_default_is_found() {
+        let manifest = "[package]\nname = \"x\"\n\n[features]\ndefault = [\"a\"]\n# Words = words.\na = [\n  \"x/a\",\n]\n\
+                        b-c = []\n\n[dependencies]\nd = \"1\"\n";
+        assert_eq!(features(manifest), ["a", "b-c"]);
+        assert!(features("[package]\nname = \"x\"\n").is_empty());
+    }
+}
