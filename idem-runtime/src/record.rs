@@ -143,7 +143,6 @@ pub struct Bindings {
 
 /// One row of `idempotency_records`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Record {
     /// Tenant, user, route and key: unique.
     pub key: RecordKey,
