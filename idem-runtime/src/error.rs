@@ -80,9 +80,23 @@ pub enum Error {
         /// What did not fit.
         reason: String,
     },
+    /// The body panicked; it was rolled back where it could be, and recorded as failed.
+    #[error("the request failed")]
+    Panicked,
     /// The route's policy contradicts itself.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// The route requires a key and the request has none.
+    #[error(
+        "this request needs an Idempotency-Key header: send a fresh one with each new request, and the same one with each retry"
+    )]
+    KeyRequired,
+    /// The `Idempotency-Key` header is not one key.
+    #[error("the Idempotency-Key header is malformed: {reason}")]
+    KeyMalformed {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A part of the key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -108,11 +122,13 @@ impl Error {
             Self::OutcomeUnknown | Self::TransactionEnded => "IDEMPOTENCY_OUTCOME_UNKNOWN",
             Self::Failed => "IDEMPOTENCY_FAILED",
             Self::Conflict { .. } => "IDEMPOTENCY_KEY_CONFLICT",
-            Self::Key(_) => "IDEMPOTENCY_KEY_INVALID",
+            Self::KeyRequired => "IDEMPOTENCY_KEY_REQUIRED",
+            Self::Key(_) | Self::KeyMalformed { .. } => "IDEMPOTENCY_KEY_INVALID",
             Self::UnknownFingerprint | Self::StoreUnavailable(_) | Self::CommitUnknown | Self::Lost => {
                 "IDEMPOTENCY_STORE_UNAVAILABLE"
             }
             Self::Fingerprint(_) => "IDEMPOTENCY_REQUEST_INVALID",
+            Self::Panicked => "IDEMPOTENCY_PANICKED",
             Self::TransactionAborted
             | Self::Nested { .. }
             | Self::AnswerNotRecordable { .. }
@@ -127,10 +143,11 @@ impl Error {
         match self {
             Self::InProgress { .. } | Self::OutcomeUnknown | Self::Failed => 409,
             Self::Conflict { .. } => 422,
-            Self::Key(_) | Self::Fingerprint(_) => 400,
+            Self::KeyRequired | Self::KeyMalformed { .. } | Self::Key(_) | Self::Fingerprint(_) => 400,
             Self::UnknownFingerprint | Self::StoreUnavailable(_) | Self::CommitUnknown | Self::Lost => 503,
             Self::TransactionEnded
             | Self::TransactionAborted
+            | Self::Panicked
             | Self::Nested { .. }
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }

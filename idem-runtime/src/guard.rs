@@ -33,6 +33,11 @@ mod settle;
 mod waiters;
 
 pub use builder::{BuildError, GuardBuilder};
+#[cfg(feature = "axum")]
+pub(crate) use claim::Call;
+pub use engine::Verdict;
+#[cfg(feature = "axum")]
+pub(crate) use engine::{Ran, run_in_transaction, run_outside};
 pub use external::{Claim, DownstreamKey};
 pub use operation::{Operation, Outcome, Success};
 pub use request::{Idempotency, Request};
@@ -91,6 +96,8 @@ pub(crate) struct Inner<S: Store> {
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
     tasks: TaskTracker,
+    /// How many guarded handlers may be at work at once.
+    places: Arc<Semaphore>,
 }
 
 impl<S: Store> Inner<S> {
@@ -106,6 +113,7 @@ impl<S: Store> Inner<S> {
             turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
             waiters: waiters::Waiters::default(),
             tasks: TaskTracker::new(),
+            places: Arc::new(Semaphore::new(builder.max_detached)),
         }
     }
 }
@@ -193,6 +201,39 @@ impl<S: Store> IdempotencyMutationGuard<S> {
         self.0.tasks.reopen();
         drained
     }
+}
+
+/// What the axum layer needs.
+#[cfg(feature = "axum")]
+impl<S: Store> IdempotencyMutationGuard<S> {
+    /// The largest answer body that is stored, in bytes.
+    pub(crate) fn max_answer_bytes(&self) -> usize {
+        self.0.max_answer
+    }
+
+    /// Runs `work` in a task of its own once there is a place; a panic in it is an error.
+    pub(crate) async fn detached<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Error> {
+        let place = Arc::clone(&self.0.places).acquire_owned().await;
+        let place = place.map_err(|_| Error::StoreUnavailable(None))?;
+        let task = async move {
+            let done = work.await;
+            drop(place);
+            done
+        };
+        self.0
+            .tasks
+            .spawn(task)
+            .await
+            .map_err(|ended| if ended.is_panic() { Error::Panicked } else { Error::CommitUnknown })
+    }
+}
+
+/// This request as the body of its transaction sees it: what it derives children from.
+pub fn inside<S: Store>(guard: &IdempotencyMutationGuard<S>, mutation: &Mutation<S>) -> Idempotency<S> {
+    Idempotency::inside(guard.clone(), request::Origin::of(mutation.record()))
 }
 
 /// The refusal of a caller whose request was not carried out because the store failed.

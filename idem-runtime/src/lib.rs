@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::unwrap_used)]
 
+#[cfg(feature = "axum")]
+pub mod axum;
 mod decision;
 mod error;
 pub mod fingerprint;
@@ -10,6 +12,8 @@ mod guard;
 mod key;
 mod mutation;
 mod policy;
+#[doc(hidden)]
+pub mod private;
 mod record;
 pub mod store;
 
@@ -20,6 +24,11 @@ pub use guard::{
     BuildError, Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation,
     Outcome, Request, Success,
 };
+#[doc(hidden)]
+pub use private as __private;
+
+/// Makes a handler or a service function run once per tenant, user, route and idempotency key.
+pub use idem_macros::idempotent;
 pub use key::{IdempotencyKey, KeyError, RecordKey, Route, Scope};
 pub use mutation::Mutation;
 pub use policy::{Defaults, Mode, OnLapse, Policy, PolicyError, Terms};
@@ -38,6 +47,9 @@ pub mod sqlite {
     pub type Mutation = crate::Mutation<sqlx::Sqlite>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Sqlite>;
+    /// The first argument of a handler that passes the request on to a guarded service function.
+    #[cfg(feature = "axum")]
+    pub type Delegated = crate::axum::Delegated<sqlx::Sqlite>;
 }
 
 /// The guard on PostgreSQL 13 and later.
@@ -53,4 +65,7 @@ pub mod postgres {
     pub type Mutation = crate::Mutation<sqlx::Postgres>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Postgres>;
+    /// The first argument of a handler that passes the request on to a guarded service function.
+    #[cfg(feature = "axum")]
+    pub type Delegated = crate::axum::Delegated<sqlx::Postgres>;
 }

@@ -10,8 +10,7 @@ use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
 use crate::key::RecordKey;
-use crate::policy::Terms;
-use crate::record::{Bindings, FencingToken};
+use crate::record::{Bindings, Record};
 use crate::store::{ConnectionOf, Store, StoreResult};
 
 /// The transaction in which a guarded body writes; `&mut **mutation` is the sqlx connection.
@@ -20,8 +19,7 @@ use crate::store::{ConnectionOf, Store, StoreResult};
 /// allowed (`mutation.begin()` of sqlx on the connection); ending the transaction is not, and is noticed.
 pub struct Mutation<S: Store> {
     connection: Option<PoolConnection<S>>,
-    key: RecordKey,
-    token: FencingToken,
+    record: Box<Record>,
     bindings: Bindings,
     ended: bool,
 }
@@ -31,30 +29,25 @@ impl<S: Store> Mutation<S> {
     ///
     /// Must run in a task of its own: a BEGIN that is dropped half-way would leave the pool a connection
     /// inside a transaction.
-    pub(crate) async fn begin(
-        mut connection: PoolConnection<S>,
-        key: RecordKey,
-        token: FencingToken,
-        terms: &Terms,
-    ) -> StoreResult<Self> {
-        if let Err(error) = S::begin(&mut connection, token, terms).await {
+    pub(crate) async fn begin(mut connection: PoolConnection<S>, record: Box<Record>) -> StoreResult<Self> {
+        if let Err(error) = S::begin(&mut connection, record.token, &record.terms).await {
             // BEGIN may have been carried out although its reply is an error.
             connection.close_on_drop();
             return Err(error);
         }
-        Ok(Self { connection: Some(connection), key, token, bindings: Bindings::default(), ended: false })
+        Ok(Self { connection: Some(connection), record, bindings: Bindings::default(), ended: false })
     }
 
     /// Which attempt this is; one unless an earlier one failed or stopped.
     #[must_use]
     pub fn attempt(&self) -> i64 {
-        self.token.attempt
+        self.record.token.attempt
     }
 
     /// The record that this transaction will complete.
     #[must_use]
     pub fn record_key(&self) -> &RecordKey {
-        &self.key
+        &self.record.key
     }
 
     /// Binds the task that the body queues; written with the record at the end.
@@ -65,6 +58,11 @@ impl<S: Store> Mutation<S> {
     /// Binds the outbox event that the body writes; written with the record at the end.
     pub fn bind_outbox_event(&mut self, outbox_event_id: impl Into<String>) {
         self.bindings.outbox_event_id = Some(outbox_event_id.into());
+    }
+
+    /// The record as it was claimed.
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
     }
 
     /// What the body has bound so far.
@@ -126,6 +124,6 @@ impl<S: Store> Drop for Mutation<S> {
 
 impl<S: Store> fmt::Debug for Mutation<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutation").field("attempt", &self.token.attempt).finish_non_exhaustive()
+        f.debug_struct("Mutation").field("attempt", &self.record.token.attempt).finish_non_exhaustive()
     }
 }

@@ -37,6 +37,7 @@ pub struct HttpRequest<'a> {
     content_type: &'a str,
     body: &'a [u8],
     ignore: &'a [&'a str],
+    raw: bool,
 }
 
 impl<'a> HttpRequest<'a> {
@@ -53,7 +54,7 @@ impl<'a> HttpRequest<'a> {
     /// ```
     #[must_use]
     pub const fn new(method: &'a str, path: &'a str) -> Self {
-        Self { method, path, query: "", content_type: "", body: b"", ignore: &[] }
+        Self { method, path, query: "", content_type: "", body: b"", ignore: &[], raw: false }
     }
 
     /// Sets the query as sent, without its question mark. No query and an empty one are the same.
@@ -130,6 +131,21 @@ impl<'a> HttpRequest<'a> {
         self
     }
 
+    /// Compares the body byte by byte whatever its content type says, for routes that read it as bytes.
+    ///
+    /// ```
+    /// use idem_runtime::fingerprint::HttpRequest;
+    ///
+    /// let request = HttpRequest::new("POST", "/echo").content_type(Some("application/json")).raw();
+    /// assert_ne!(request.body(b"{ }").fingerprint()?, request.body(b"{}").fingerprint()?);
+    /// # Ok::<(), idem_runtime::fingerprint::FingerprintError>(())
+    /// ```
+    #[must_use]
+    pub const fn raw(mut self) -> Self {
+        self.raw = true;
+        self
+    }
+
     /// Takes the fingerprint.
     ///
     /// Fails when a pointer to ignore is malformed, or when the content type is JSON and the body is neither
@@ -152,7 +168,7 @@ impl<'a> HttpRequest<'a> {
             .part(self.method.as_bytes())
             .part(self.path.as_bytes())
             .part(self.query.as_bytes());
-        if !media.is_json() {
+        if self.raw || !media.is_json() {
             return Ok(preimage.bytes(&media, self.body));
         }
         if self.body.is_empty() {

@@ -16,6 +16,7 @@ pub struct GuardBuilder<S: Store> {
     pub(super) keyring: Keyring,
     pub(super) max_answer: usize,
     pub(super) patience: Duration,
+    pub(super) max_detached: usize,
     migrate: bool,
     allow_unsafe_settings: bool,
 }
@@ -28,6 +29,7 @@ impl<S: Store> GuardBuilder<S> {
             keyring: Keyring::plain(),
             max_answer: 1024 * 1024,
             patience: Duration::from_secs(10),
+            max_detached: 1024,
             migrate: false,
             allow_unsafe_settings: false,
         }
@@ -56,6 +58,12 @@ impl<S: Store> GuardBuilder<S> {
     /// After that its connection is closed, and what it did is read back or left to the lease.
     pub fn statement_timeout(mut self, timeout: Duration) -> Self {
         self.patience = timeout;
+        self
+    }
+
+    /// How many guarded handlers may be at work at once; further ones wait for a place. 1024 unless set.
+    pub fn max_detached(mut self, handlers: usize) -> Self {
+        self.max_detached = handlers.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 

@@ -20,13 +20,13 @@ use crate::store::{Fault, NewClaim, Store, StoreResult};
 
 /// One call of the guard: what it claims and what was asked.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(crate) struct Call {
     pub(super) claim: NewClaim,
     pub(super) fingerprint: Fingerprint,
 }
 
 impl Call {
-    pub(super) fn new<S: Store>(
+    pub(crate) fn new<S: Store>(
         inner: &Inner<S>,
         policy: &Policy,
         mode: Mode,
@@ -165,7 +165,7 @@ async fn hold<S: Store>(
     if call.claim.terms.mode == Mode::Transactional
         && let Some(connection) = lane.take()
     {
-        let begin = Mutation::begin(connection, call.claim.key.clone(), held.token(), &call.claim.terms);
+        let begin = Mutation::begin(connection, Box::new(held.record().clone()));
         match inner.within(begin).await {
             Ok(mutation) => held.set_transaction(mutation, lane),
             // `held` is dropped, which releases the claim.

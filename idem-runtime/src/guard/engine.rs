@@ -17,21 +17,32 @@ use crate::record::{Answer, Bindings, Record, Timestamp};
 use crate::store::Store;
 
 /// What a body came to, with the answer that a retry gets.
-pub(crate) enum Verdict<T, E> {
+#[derive(Debug)]
+pub enum Verdict<T, E> {
+    /// Success.
     Succeeded {
+        /// What the first caller gets.
         value: T,
+        /// What a retry gets.
         answer: Answer,
+        /// The asynchronous effects.
         bindings: Bindings,
     },
+    /// Failure.
     Failed {
+        /// What the first caller gets.
         error: E,
+        /// What a retry gets, if it can be kept.
         answer: Option<Answer>,
     },
+    /// Failure after which a retry runs.
     Released {
+        /// What the first caller gets.
         error: E,
     },
     /// The value cannot be kept, so that a retry could never get it.
     NotRecordable {
+        /// Why not.
         reason: String,
     },
 }
@@ -39,7 +50,7 @@ pub(crate) enum Verdict<T, E> {
 /// What a call came to.
 pub(crate) enum Ran<T, E> {
     First { value: T, attempt: i64, expires_at: Option<Timestamp>, bindings: Bindings },
-    Failed(E),
+    Failed { error: E, expires_at: Option<Timestamp> },
     Recorded(Box<Record>),
 }
 
@@ -47,7 +58,7 @@ pub(crate) enum Ran<T, E> {
 ///
 /// Everything is owned and `judge` stands apart from `body`, so that the future is `Send` whenever the
 /// body's is: the compiler cannot prove that of a borrow around an async closure.
-pub(super) async fn run_in_transaction<S: Store, R, T, E>(
+pub(crate) async fn run_in_transaction<S: Store, R, T, E>(
     inner: Arc<Inner<S>>,
     call: Call,
     body: impl AsyncFnOnce(&mut Mutation<S>) -> R,
@@ -68,7 +79,7 @@ pub(super) async fn run_in_transaction<S: Store, R, T, E>(
 }
 
 /// Runs `body` without a transaction, between a durable claim and a durable answer.
-pub(super) async fn run_outside<S: Store, R, T, E>(
+pub(crate) async fn run_outside<S: Store, R, T, E>(
     inner: Arc<Inner<S>>,
     call: Call,
     body: impl AsyncFnOnce(&Claim<S>) -> R,
@@ -124,7 +135,7 @@ async fn conclude<S: Store, T, E>(
 
 fn failed<T, E>(settled: Settled, error: E) -> Ran<T, E> {
     match settled {
-        Settled::Written(_) => Ran::Failed(error),
+        Settled::Written(expires_at) => Ran::Failed { error, expires_at },
         Settled::Superseded(record) => Ran::Recorded(record),
     }
 }

@@ -1,6 +1,7 @@
 //! What a body in external mode holds: the keys it gives to providers and the tasks it binds.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
@@ -45,6 +46,7 @@ impl fmt::Display for DownstreamKey {
 /// A claim in external mode, lent to its body.
 pub struct Claim<S: Store> {
     inner: Arc<Inner<S>>,
+    idempotency: Idempotency<S>,
     record: Record,
     bindings: Mutex<Bindings>,
 }
@@ -52,7 +54,9 @@ pub struct Claim<S: Store> {
 impl<S: Store> Claim<S> {
     pub(super) fn new(inner: Arc<Inner<S>>, record: Record) -> Self {
         let bindings = Mutex::new(record.bindings.clone());
-        Self { inner, record, bindings }
+        let guard = IdempotencyMutationGuard(Arc::clone(&inner));
+        let idempotency = Idempotency::inside(guard, Origin::of(&record));
+        Self { inner, idempotency, record, bindings }
     }
 
     /// Which attempt this is; one unless an earlier one failed or stopped.
@@ -92,13 +96,6 @@ impl<S: Store> Claim<S> {
         DownstreamKey::of(&self.record, name)
     }
 
-    /// This request, from which children can be derived for further operations.
-    #[must_use]
-    pub fn idempotency(&self) -> Idempotency<S> {
-        let origin = Origin { key: self.record.key.clone(), created_at: self.record.created_at };
-        Idempotency::inside(IdempotencyMutationGuard(Arc::clone(&self.inner)), origin)
-    }
-
     /// Binds a task to the record, committed when this returns: call it before the task is submitted.
     pub async fn bind_task(&self, task_id: impl Into<String>) -> Result<(), Error> {
         self.bind(Bindings { task_id: Some(task_id.into()), outbox_event_id: None }).await
@@ -127,6 +124,15 @@ impl<S: Store> Claim<S> {
 
     pub(super) fn into_bindings(self) -> Bindings {
         self.bindings.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The request itself: its scope and key, and `child` for further operations.
+impl<S: Store> Deref for Claim<S> {
+    type Target = Idempotency<S>;
+
+    fn deref(&self) -> &Idempotency<S> {
+        &self.idempotency
     }
 }
 

@@ -42,6 +42,13 @@ impl<T> Success<T> {
         self
     }
 
+    /// All that the body bound.
+    #[must_use]
+    pub fn bindings(mut self, bindings: Bindings) -> Self {
+        self.bindings = bindings;
+        self
+    }
+
     /// The task that the body queued.
     #[must_use]
     pub fn task_id(mut self, task_id: impl Into<String>) -> Self {
@@ -250,7 +257,7 @@ where
         Ran::First { value, attempt, expires_at, bindings } => {
             Ok(Outcome { value, replayed: false, attempt, bindings, expires_at })
         }
-        Ran::Failed(error) => Err(error),
+        Ran::Failed { error, .. } => Err(error),
         Ran::Recorded(record) => replay(*record, failures),
     }
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::guard::IdempotencyMutationGuard;
 use crate::key::{IdempotencyKey, RecordKey, Scope};
-use crate::record::Timestamp;
+use crate::record::{Record, Timestamp};
 use crate::store::Store;
 
 /// Who asks, under which key, at which guard: what a handler receives and passes on as `&idem`.
@@ -33,9 +33,15 @@ pub struct Idempotency<S: Store> {
 
 /// The claimed operation inside which this request stands.
 #[derive(Debug, Clone)]
-pub(super) struct Origin {
-    pub(super) key: RecordKey,
-    pub(super) created_at: Timestamp,
+pub(crate) struct Origin {
+    pub(crate) key: RecordKey,
+    pub(crate) created_at: Timestamp,
+}
+
+impl Origin {
+    pub(super) fn of(record: &Record) -> Self {
+        Self { key: record.key.clone(), created_at: record.created_at }
+    }
 }
 
 impl<S: Store> Clone for Idempotency<S> {
@@ -104,7 +110,7 @@ impl<S: Store> Idempotency<S> {
     /// This request with a fingerprint that was made elsewhere.
     #[must_use]
     pub fn with(&self, fingerprint: Fingerprint) -> Request {
-        Request { scope: self.scope.clone(), key: self.key.clone(), fingerprint }
+        Request::new(self.scope.clone(), self.key.clone(), fingerprint)
     }
 }
 
@@ -114,4 +120,12 @@ pub struct Request {
     pub(super) scope: Scope,
     pub(super) key: IdempotencyKey,
     pub(super) fingerprint: Fingerprint,
+}
+
+impl Request {
+    /// A request of `scope` under `key`.
+    #[must_use]
+    pub fn new(scope: Scope, key: IdempotencyKey, fingerprint: Fingerprint) -> Self {
+        Self { scope, key, fingerprint }
+    }
 }

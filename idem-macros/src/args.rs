@@ -1,0 +1,284 @@
+//! The grammar of `#[idempotent(...)]`: which options there are, and where each was written.
+
+use proc_macro2::TokenStream;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, Token, parenthesized};
+
+use crate::diag::{Errors, suggestion};
+use crate::duration::Duration;
+
+const OPTIONS: [&str; 15] = [
+    "route",
+    "retry_failed",
+    "bind",
+    "ttl",
+    "lease",
+    "wait",
+    "max_run",
+    "on_lapse",
+    "key",
+    "fingerprint",
+    "headers",
+    "release_on",
+    "status",
+    "failure",
+    "preset",
+];
+
+/// An option with the word that named it.
+pub(crate) struct Named<T> {
+    pub(crate) name: Ident,
+    pub(crate) value: T,
+}
+
+/// `bind = field`, or `bind(task_id = expr, ...)`.
+pub(crate) enum Bind {
+    Field(Ident),
+    Exprs(Vec<(Ident, Expr)>),
+}
+
+/// `key = ...`.
+pub(crate) enum Key {
+    Required,
+    Optional,
+    Expr(Box<Expr>),
+}
+
+/// `fingerprint(...)`, or `fingerprint = expr`.
+pub(crate) enum Fingerprint {
+    Parts { ignore: Vec<LitStr>, skip: Vec<Ident> },
+    Expr(Box<Expr>),
+}
+
+/// What was written between the parentheses.
+#[derive(Default)]
+pub(crate) struct Args {
+    pub(crate) route: Option<Named<LitStr>>,
+    pub(crate) retry_failed: Option<Named<LitBool>>,
+    pub(crate) bind: Option<Named<Bind>>,
+    pub(crate) ttl: Option<Named<Duration>>,
+    pub(crate) lease: Option<Named<Duration>>,
+    pub(crate) wait: Option<Named<Duration>>,
+    pub(crate) max_run: Option<Named<Duration>>,
+    pub(crate) on_lapse: Option<Named<LitStr>>,
+    pub(crate) key: Option<Named<Key>>,
+    pub(crate) fingerprint: Option<Named<Fingerprint>>,
+    pub(crate) headers: Option<Named<Vec<LitStr>>>,
+    pub(crate) release_on: Option<Named<Vec<Pat>>>,
+    pub(crate) status: Option<Named<LitInt>>,
+    pub(crate) failure: Option<Named<Ident>>,
+    pub(crate) preset: Option<Named<Ident>>,
+    /// Options whose value could not be read; they count as given.
+    broken: Vec<String>,
+}
+
+impl Args {
+    /// Reads as much as can be read; every mistake goes to `errors`.
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut args = Self::default();
+        let parser = |input: ParseStream<'_>| {
+            args.parse_options(input, errors);
+            Ok(())
+        };
+        if let Err(error) = parser.parse2(tokens) {
+            errors.add(error);
+        }
+        args
+    }
+
+    /// Whether an option was written, however badly.
+    pub(crate) fn was_given(&self, name: &str) -> bool {
+        self.broken.iter().any(|broken| broken == name)
+    }
+
+    fn parse_options(&mut self, input: ParseStream<'_>, errors: &mut Errors) {
+        while !input.is_empty() {
+            let name: Ident = match input.parse() {
+                Ok(name) => name,
+                Err(_) => {
+                    errors.add(input.error("expected an option, for example `route = \"orders.create\"`"));
+                    skip_to_comma(input);
+                    continue;
+                }
+            };
+            if let Err(error) = self.parse_option(&name, input, errors) {
+                errors.add(error);
+                self.broken.push(name.to_string());
+                skip_to_comma(input);
+                continue;
+            }
+            if input.is_empty() {
+                return;
+            }
+            if !input.peek(Token![,]) {
+                errors.add(input.error("expected `,` between two options"));
+                skip_to_comma(input);
+                continue;
+            }
+            let _ = input.parse::<Token![,]>();
+        }
+    }
+
+    fn parse_option(&mut self, name: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        match name.to_string().as_str() {
+            "route" => set(&mut self.route, name, valued(name, input, "\"orders.create\"")?, errors),
+            "retry_failed" => set(&mut self.retry_failed, name, valued(name, input, "false")?, errors),
+            "bind" => set(&mut self.bind, name, bind(name, input)?, errors),
+            "ttl" => set(&mut self.ttl, name, duration(name, input)?, errors),
+            "lease" => set(&mut self.lease, name, duration(name, input)?, errors),
+            "wait" => set(&mut self.wait, name, duration(name, input)?, errors),
+            "max_run" => set(&mut self.max_run, name, duration(name, input)?, errors),
+            "on_lapse" => set(&mut self.on_lapse, name, on_lapse(name, input)?, errors),
+            "key" => set(&mut self.key, name, key(name, input)?, errors),
+            "fingerprint" => set(&mut self.fingerprint, name, fingerprint(name, input)?, errors),
+            "headers" => set(&mut self.headers, name, list(name, input, "(\"location\")")?, errors),
+            "release_on" => set(&mut self.release_on, name, patterns(name, input)?, errors),
+            "status" => set(&mut self.status, name, valued(name, input, "201")?, errors),
+            "failure" => set(&mut self.failure, name, valued(name, input, "serde")?, errors),
+            "preset" => set(&mut self.preset, name, valued(name, input, "webhook")?, errors),
+            unknown => {
+                let hint = suggestion(unknown, &OPTIONS);
+                errors.at(name, format_args!("unknown option `{unknown}`: {hint}"));
+                skip_to_comma_keeping_it(input);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn set<T>(slot: &mut Option<Named<T>>, name: &Ident, value: T, errors: &mut Errors) {
+    if slot.is_some() {
+        errors.at(name, format_args!("`{name}` is given twice: remove one of the two"));
+        return;
+    }
+    *slot = Some(Named { name: name.clone(), value });
+}
+
+fn equals(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<()> {
+    if input.parse::<Token![=]>().is_err() {
+        return Err(syn::Error::new(
+            name.span(),
+            format!("`{name}` needs a value: write `{name} = {example}`"),
+        ));
+    }
+    Ok(())
+}
+
+fn valued<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
+    equals(name, input, example)?;
+    let span = if input.is_empty() { name.span() } else { input.span() };
+    input
+        .parse()
+        .map_err(|_| syn::Error::new(span, format!("this is no `{name}`: write `{name} = {example}`")))
+}
+
+fn duration(name: &Ident, input: ParseStream<'_>) -> syn::Result<Duration> {
+    let example = if *name == "ttl" { "\"24h\"" } else { "\"30s\"" };
+    Duration::parse(&name.to_string(), valued(name, input, example)?)
+}
+
+fn bind(name: &Ident, input: ParseStream<'_>) -> syn::Result<Bind> {
+    if !input.peek(syn::token::Paren) {
+        return valued(name, input, "task_id").map(Bind::Field);
+    }
+    let content;
+    parenthesized!(content in input);
+    let pairs = Punctuated::<(Ident, Expr), Token![,]>::parse_terminated_with(&content, |input| {
+        let target: Ident = input.parse()?;
+        if target != "task_id" && target != "outbox_event_id" {
+            let hint = suggestion(&target.to_string(), &["task_id", "outbox_event_id"]);
+            return Err(syn::Error::new(target.span(), format!("`{target}` cannot be bound: {hint}")));
+        }
+        input.parse::<Token![=]>()?;
+        Ok((target, input.parse()?))
+    })?;
+    Ok(Bind::Exprs(pairs.into_iter().collect()))
+}
+
+fn on_lapse(name: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
+    let value: LitStr = valued(name, input, "\"refuse\"")?;
+    match value.value().as_str() {
+        "rerun" | "refuse" => Ok(value),
+        other => {
+            let hint = suggestion(other, &["rerun", "refuse"]);
+            Err(syn::Error::new(value.span(), format!("unknown `on_lapse` `{other}`: {hint}")))
+        }
+    }
+}
+
+fn key(name: &Ident, input: ParseStream<'_>) -> syn::Result<Key> {
+    equals(name, input, "required")?;
+    let value: Expr = input.parse()?;
+    if let Expr::Path(path) = &value
+        && let Some(word) = path.path.get_ident()
+    {
+        match word.to_string().as_str() {
+            "required" => return Ok(Key::Required),
+            "optional" => return Ok(Key::Optional),
+            _ => {}
+        }
+    }
+    Ok(Key::Expr(Box::new(value)))
+}
+
+fn fingerprint(name: &Ident, input: ParseStream<'_>) -> syn::Result<Fingerprint> {
+    if input.peek(Token![=]) {
+        input.parse::<Token![=]>()?;
+        return Ok(Fingerprint::Expr(Box::new(input.parse()?)));
+    }
+    if !input.peek(syn::token::Paren) {
+        let help = "`fingerprint` needs a value: write `fingerprint(ignore(\"/meta/sent_at\"))`";
+        return Err(syn::Error::new(name.span(), help));
+    }
+    let content;
+    parenthesized!(content in input);
+    let (mut ignore, mut skip) = (Vec::new(), Vec::new());
+    while !content.is_empty() {
+        let part: Ident = content.parse()?;
+        match part.to_string().as_str() {
+            "ignore" => ignore.extend(list::<LitStr>(&part, &content, "(\"/meta/sent_at\")")?),
+            "skip" => skip.extend(list::<Ident>(&part, &content, "(clock)")?),
+            other => {
+                let hint = suggestion(other, &["ignore", "skip"]);
+                return Err(syn::Error::new(part.span(), format!("unknown part `{other}`: {hint}")));
+            }
+        }
+        if !content.is_empty() {
+            content.parse::<Token![,]>()?;
+        }
+    }
+    Ok(Fingerprint::Parts { ignore, skip })
+}
+
+fn list<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<T>> {
+    if !input.peek(syn::token::Paren) {
+        let help = format!("`{name}` takes a list: write `{name}{example}`");
+        return Err(syn::Error::new(name.span(), help));
+    }
+    let content;
+    parenthesized!(content in input);
+    Ok(Punctuated::<T, Token![,]>::parse_terminated(&content)?.into_iter().collect())
+}
+
+fn patterns(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Pat>> {
+    if !input.peek(syn::token::Paren) {
+        let help = "`release_on` takes patterns of errors: write `release_on(AppError::Busy)`";
+        return Err(syn::Error::new(name.span(), help));
+    }
+    let content;
+    parenthesized!(content in input);
+    let patterns = Punctuated::<Pat, Token![,]>::parse_terminated_with(&content, Pat::parse_multi)?;
+    Ok(patterns.into_iter().collect())
+}
+
+fn skip_to_comma_keeping_it(input: ParseStream<'_>) {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        let _ = input.parse::<proc_macro2::TokenTree>();
+    }
+}
+
+fn skip_to_comma(input: ParseStream<'_>) {
+    skip_to_comma_keeping_it(input);
+    let _ = input.parse::<Option<Token![,]>>();
+}

@@ -1,0 +1,49 @@
+//! Collects every mistake, so that one compilation shows them all, each at its own token.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+
+/// The mistakes found so far.
+#[derive(Default)]
+pub(crate) struct Errors(Option<syn::Error>);
+
+impl Errors {
+    /// Adds a mistake at `at`; `message` says what is wrong and then what to write.
+    pub(crate) fn at(&mut self, at: impl ToTokens, message: impl std::fmt::Display) {
+        self.add(syn::Error::new_spanned(at, message));
+    }
+
+    /// Adds a mistake that has its place already.
+    pub(crate) fn add(&mut self, error: syn::Error) {
+        match &mut self.0 {
+            Some(errors) => errors.combine(error),
+            None => self.0 = Some(error),
+        }
+    }
+
+    /// The mistakes as code, or `None` when there are none.
+    pub(crate) fn into_tokens(self) -> Option<TokenStream> {
+        self.0.map(syn::Error::into_compile_error)
+    }
+}
+
+/// The user's item after the messages about it, without the attributes of ours that would repeat them.
+pub(crate) fn with_item(errors: Option<&TokenStream>, item: &TokenStream) -> TokenStream {
+    quote!(#item #errors)
+}
+
+/// `; did you mean ...?` when one of `known` is near, else the list of all.
+pub(crate) fn suggestion(word: &str, known: &[&str]) -> String {
+    let near = known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
+        .min();
+    match near {
+        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
+        None => {
+            let list: Vec<String> = known.iter().map(|candidate| format!("`{candidate}`")).collect();
+            format!("expected one of {}", list.join(", "))
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The annotated function: its signature parsed, its body kept as the user's own tokens.
+
+use proc_macro2::{Group, TokenStream};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, FnArg, Pat, PatType, Receiver, Signature, Token, Type, Visibility};
+
+use crate::diag::Errors;
+
+/// A parameter that is neither the receiver, the request nor the transaction.
+pub(crate) struct Argument {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) pat: Pat,
+    pub(crate) ty: Type,
+}
+
+/// How the function takes its request.
+pub(crate) enum Kind {
+    /// `idem: Idempotency`: called by axum.
+    Handler,
+    /// `idem: &Idempotency`: called by the user's own code.
+    Service,
+}
+
+/// The function before its options are looked at.
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: Group,
+    pub(crate) kind: Kind,
+    pub(crate) receiver: Option<Receiver>,
+    pub(crate) idem: PatType,
+    pub(crate) mutation: Option<PatType>,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+struct Parts {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    sig: Signature,
+    body: Option<Group>,
+}
+
+impl Parse for Parts {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(Self {
+            attrs: input.call(Attribute::parse_outer)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: if input.peek(Token![;]) {
+                input.parse::<Token![;]>()?;
+                None
+            } else {
+                Some(input.parse()?)
+            },
+        })
+    }
+}
+
+impl Function {
+    /// Reads the function, or says what it should be.
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
+        let Ok(parts) = Parts::parse.parse2(item.clone()) else {
+            errors.at(
+                first_word(item),
+                "`#[idempotent]` goes on a function: write `async fn name(idem: Idempotency, ...) { ... }`",
+            );
+            return None;
+        };
+        let Parts { attrs, vis, sig, body } = parts;
+        let Some(body) = body else {
+            errors
+                .at(&sig.ident, "`#[idempotent]` needs the body: put it on the function in the `impl` block");
+            return None;
+        };
+        check_form(&attrs, &sig, errors);
+        let (receiver, rest) = split_receiver(&sig);
+        let mut rest = rest.into_iter();
+        let Some((kind, idem)) = request_of(&sig, rest.next(), errors) else { return None };
+        let (mut mutation, mut arguments) = (None, Vec::new());
+        for argument in rest {
+            match role(&argument.ty) {
+                Role::Mutation if mutation.is_some() => {
+                    errors.at(&argument.ty, "there is one transaction: remove the second `&mut Mutation`");
+                }
+                Role::Mutation => mutation = Some(argument),
+                Role::MutationByValue => {
+                    errors.at(&argument.ty, "the transaction is borrowed: write `mutation: &mut Mutation`");
+                }
+                Role::Request => errors.at(
+                    &argument.ty,
+                    "the request comes first, before all other parameters: move it to the front",
+                ),
+                Role::Other => {
+                    let PatType { attrs, pat, ty, .. } = argument;
+                    arguments.push(Argument { attrs, pat: *pat, ty: *ty });
+                }
+            }
+        }
+        Some(Self { attrs, vis, sig, body, kind, receiver, idem, mutation, arguments })
+    }
+}
+
+/// The first word after attributes and visibility: what the item is.
+fn first_word(item: TokenStream) -> TokenStream {
+    let find = |input: ParseStream<'_>| {
+        input.call(Attribute::parse_outer)?;
+        input.parse::<Visibility>()?;
+        let word: proc_macro2::TokenTree = input.parse()?;
+        input.parse::<TokenStream>()?;
+        Ok(TokenStream::from(word))
+    };
+    find.parse2(item.clone()).unwrap_or(item)
+}
+
+fn check_form(attrs: &[Attribute], sig: &Signature, errors: &mut Errors) {
+    if sig.asyncness.is_none() {
+        errors.at(sig.fn_token, "a guarded function is async: write `async fn`");
+    }
+    if let Some(constness) = &sig.constness {
+        errors.at(constness, "a guarded function runs at run time: remove `const`");
+    }
+    if let Some(attr) = attrs
+        .iter()
+        .find(|attr| attr.path().segments.last().is_some_and(|segment| segment.ident == "idempotent"))
+    {
+        errors.at(attr, "`#[idempotent]` is there twice: remove one of the two");
+    }
+}
+
+fn split_receiver(sig: &Signature) -> (Option<Receiver>, Vec<PatType>) {
+    let mut receiver = None;
+    let mut rest = Vec::new();
+    for input in &sig.inputs {
+        match input {
+            FnArg::Receiver(this) => receiver = Some(this.clone()),
+            FnArg::Typed(argument) => rest.push(argument.clone()),
+        }
+    }
+    (receiver, rest)
+}
+
+const FIRST: &str = "the first parameter says whose request it is: write `idem: Idempotency` in a handler, \
+                     `idem: &Idempotency` in a service function";
+
+fn request_of(sig: &Signature, first: Option<PatType>, errors: &mut Errors) -> Option<(Kind, PatType)> {
+    let Some(first) = first else {
+        errors.at(&sig.ident, FIRST);
+        return None;
+    };
+    if let Type::Reference(reference) = &*first.ty
+        && is_request(&reference.elem)
+    {
+        if let Some(mutability) = &reference.mutability {
+            errors.at(mutability, "the request is only read: write `idem: &Idempotency`");
+            return None;
+        }
+        return Some((Kind::Service, first));
+    }
+    if is_request(&first.ty) {
+        return Some((Kind::Handler, first));
+    }
+    // A later one gets the message of its own, that it must move to the front.
+    let later = sig.inputs.iter().find_map(|input| match input {
+        FnArg::Typed(argument) if matches!(role(&argument.ty), Role::Request) => Some(&argument.ty),
+        _ => None,
+    });
+    match later {
+        Some(ty) => {
+            errors.at(ty, "the request comes first, before all other parameters: move it to the front");
+        }
+        None => errors.at(&first.ty, FIRST),
+    }
+    None
+}
+
+enum Role {
+    Mutation,
+    MutationByValue,
+    Request,
+    Other,
+}
+
+fn role(ty: &Type) -> Role {
+    match ty {
+        Type::Reference(reference) if named(&reference.elem, "Mutation") => {
+            if reference.mutability.is_some() { Role::Mutation } else { Role::MutationByValue }
+        }
+        Type::Reference(reference) if is_request(&reference.elem) => Role::Request,
+        ty if named(ty, "Mutation") => Role::MutationByValue,
+        ty if is_request(ty) => Role::Request,
+        _ => Role::Other,
+    }
+}
+
+fn is_request(ty: &Type) -> bool {
+    named(ty, "Idempotency")
+}
+
+/// Whether the last word of a path ends so; an alias such as `PgMutation` counts.
+fn named(ty: &Type, suffix: &str) -> bool {
+    match ty {
+        Type::Path(path) => {
+            path.path.segments.last().is_some_and(|segment| segment.ident.to_string().ends_with(suffix))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,225 @@
+//! Expands a handler: axum sees plain arguments and a `Response`; the body runs at most once inside.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Pat, ReturnType, Type};
+
+use crate::args::{Bind, Key};
+use crate::model::Model;
+use crate::runtime::private;
+
+/// The whole function.
+pub(crate) fn expand(model: &Model) -> TokenStream {
+    let idem = private();
+    let function = &model.function;
+    let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
+    let (generics, where_clause) = (&function.sig.generics, &function.sig.generics.where_clause);
+    let request_ty = &function.idem.ty;
+    let request = quote_spanned!(request_ty.span()=> <#request_ty as #idem::IsIdempotency>::Guarded);
+    let (parameters, bound, received) = arguments(model, &idem);
+    let policy = policy(model, &idem);
+    let declared = declared(model, &idem);
+    let key = match &model.key {
+        Key::Required | Key::Optional => quote!(::core::option::Option::None),
+        Key::Expr(expr) => quote! {
+            match #idem::key_of(#expr) {
+                ::core::result::Result::Ok(__idem_key) => ::core::option::Option::Some(__idem_key),
+                ::core::result::Result::Err(__idem_error) => {
+                    return #idem::IntoResponse::into_response(__idem_error);
+                }
+            }
+        },
+    };
+    let body = body(model, &idem);
+    quote! {
+        #(#attrs)*
+        #vis async fn #name #generics (
+            __idem_request: #request,
+            #(#parameters),*
+        ) -> #idem::Response #where_clause {
+            #policy
+            let __idem_guard = __idem_request.guard().clone();
+            #idem::detached(__idem_guard.clone(), async move {
+                #bound
+                let __idem_key = #key;
+                #body
+                __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
+            })
+            .await
+        }
+    }
+}
+
+/// The parameters after the request, the statements that bind the user's patterns, and the received bytes.
+fn arguments(model: &Model, idem: &TokenStream) -> (Vec<TokenStream>, TokenStream, TokenStream) {
+    let mut parameters = Vec::new();
+    let mut bound = TokenStream::new();
+    let last = model.function.arguments.len().checked_sub(1);
+    for (index, argument) in model.function.arguments.iter().enumerate() {
+        let (attrs, pat, ty) = (&argument.attrs, &argument.pat, &argument.ty);
+        let name = format_ident!("__idem_argument_{}", index);
+        if Some(index) == last {
+            parameters.push(quote!(#(#attrs)* #name: #idem::Received<#ty>));
+            bound.extend(quote! {
+                let #idem::Received { value: #name, bytes: __idem_received } = #name;
+                let #pat = #name;
+            });
+        } else {
+            parameters.push(quote!(#(#attrs)* #name: #ty));
+            bound.extend(quote!(let #pat = #name;));
+        }
+    }
+    if last.is_none() {
+        parameters.push(quote!(__idem_argument: #idem::Received<#idem::NoBody>));
+        bound.extend(quote!(let #idem::Received { bytes: __idem_received, .. } = __idem_argument;));
+    }
+    (parameters, bound, quote!(__idem_received))
+}
+
+/// The statement that holds the checked policy.
+pub(crate) fn policy(model: &Model, idem: &TokenStream) -> TokenStream {
+    let route = &model.route;
+    let (retry_failed, refuse) = (model.retry_failed, model.refuse_on_lapse);
+    let millis = |option: Option<u64>| match option {
+        Some(millis) => quote!(::core::option::Option::Some(#millis)),
+        None => quote!(::core::option::Option::None),
+    };
+    let (ttl, lease) = (millis(model.ttl), millis(model.lease));
+    let (wait, max_run) = (millis(model.wait), millis(model.max_run));
+    quote! {
+        static __IDEM_POLICY: #idem::LazyLock<#idem::Policy> = #idem::LazyLock::new(|| {
+            #idem::policy(#idem::PolicySpec {
+                route: #route,
+                retry_failed: #retry_failed,
+                refuse_on_lapse: #refuse,
+                ttl_ms: #ttl,
+                lease_ms: #lease,
+                wait_ms: #wait,
+                max_run_ms: #max_run,
+            })
+        });
+    }
+}
+
+fn declared(model: &Model, idem: &TokenStream) -> TokenStream {
+    let ignore = &model.ignore;
+    let required = !matches!(model.key, Key::Optional);
+    quote!(#idem::Declared { key_required: #required, ignore: &[#(#ignore),*] })
+}
+
+/// Makes the user's name of the request usable inside, whether or not the body uses it.
+pub(crate) fn rebind(pat: &Pat, value: &TokenStream) -> TokenStream {
+    match pat {
+        Pat::Ident(ident) => {
+            let name = &ident.ident;
+            quote!(let #pat = #value; let _ = &#name;)
+        }
+        _ => quote!(let #pat = #value;),
+    }
+}
+
+/// The user's body under its own return type, so that `return` and `?` mean what they always meant.
+pub(crate) fn run_body(model: &Model) -> TokenStream {
+    let body = &model.function.body;
+    let output = match &model.function.sig.output {
+        ReturnType::Type(_, ty) if contains_impl(ty) => TokenStream::new(),
+        ReturnType::Default => TokenStream::new(),
+        output @ ReturnType::Type(..) => quote!(#output),
+    };
+    quote!((async move || #output #body)().await)
+}
+
+fn contains_impl(ty: &Type) -> bool {
+    quote!(#ty)
+        .into_iter()
+        .any(|token| matches!(&token, proc_macro2::TokenTree::Ident(word) if word == "impl"))
+}
+
+fn body(model: &Model, idem: &TokenStream) -> TokenStream {
+    let request_pat = &model.function.idem.pat;
+    let run_body = run_body(model);
+    let bindings = bindings(model, idem, &quote!(#idem::carried(&__idem_returned)));
+    let release = release(model);
+    let judged = quote! {
+        let __idem_returned = #run_body;
+        let __idem_is_err = #idem::is_err!(&__idem_returned);
+        let __idem_release = #release;
+        let __idem_bindings = #bindings;
+        let __idem_response = #idem::IntoResponse::into_response(__idem_returned);
+        #idem::judge(__idem_guard, #idem::Returned {
+            response: __idem_response,
+            is_err: __idem_is_err,
+            release: __idem_release,
+            bindings: __idem_bindings,
+        }, __idem_headers).await
+    };
+    let headers = &model.headers;
+    let prelude = quote!(let __idem_headers: &'static [&'static str] = &[#(#headers),*];);
+    if let Some(mutation) = &model.function.mutation {
+        let (pat, ty) = (&mutation.pat, &mutation.ty);
+        let request = rebind(request_pat, &quote!(#idem::inside(&__idem_guard, __idem_mutation)));
+        quote! {
+            #prelude
+            use #idem::run as __idem_run;
+            let __idem_body = async move |__idem_mutation: #ty| -> #idem::HandlerVerdict {
+                #request
+                let #pat = __idem_mutation;
+                #judged
+            };
+        }
+    } else {
+        let request = rebind(request_pat, &quote!(__idem_claim));
+        let request_ty = &model.function.idem.ty;
+        quote! {
+            #prelude
+            use #idem::run_external as __idem_run;
+            let __idem_body =
+                async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| -> #idem::HandlerVerdict {
+                    #request
+                    #judged
+                };
+        }
+    }
+}
+
+/// Whether the returned error is one of those that release the claim.
+fn release(model: &Model) -> TokenStream {
+    let patterns = &model.release_on;
+    if patterns.is_empty() {
+        return quote!(false);
+    }
+    quote!(::core::matches!(&__idem_returned, #(::core::result::Result::Err(#patterns))|*))
+}
+
+/// What `bind` reads from the success value, which `carried` gives as an option.
+pub(crate) fn bindings(model: &Model, idem: &TokenStream, carried: &TokenStream) -> TokenStream {
+    let Some(bind) = &model.bind else {
+        return quote!(<#idem::Bindings as ::core::default::Default>::default());
+    };
+    let (mut task, mut event) = (quote!(::core::option::Option::None), quote!(::core::option::Option::None));
+    let name = match bind {
+        Bind::Field(field) => {
+            let read = quote_spanned!(field.span()=> #idem::Bindable::bound(&__idem_value.#field));
+            if field == "outbox_event_id" {
+                event = read;
+            } else {
+                task = read;
+            }
+            format_ident!("__idem_value")
+        }
+        Bind::Exprs(pairs) => {
+            for (target, expr) in pairs {
+                let read = quote_spanned!(expr.span()=> #idem::Bindable::bound(&(#expr)));
+                if target == "outbox_event_id" { event = read } else { task = read }
+            }
+            format_ident!("value")
+        }
+    };
+    quote! {
+        match #carried {
+            ::core::option::Option::None => <#idem::Bindings as ::core::default::Default>::default(),
+            ::core::option::Option::Some(#name) => #idem::Bindings { task_id: #task, outbox_event_id: #event },
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What is expanded: every question is answered, nothing can fail any more.
+
+use syn::{Expr, Ident, LitInt, LitStr, Pat};
+
+use crate::args::{Bind, Key};
+use crate::duration::Duration;
+use crate::function::{Function, Kind};
+
+/// A checked attribute on a checked function.
+pub(crate) struct Model {
+    pub(crate) function: Function,
+    pub(crate) route: LitStr,
+    pub(crate) retry_failed: bool,
+    pub(crate) refuse_on_lapse: bool,
+    pub(crate) ttl: Option<u64>,
+    pub(crate) lease: Option<u64>,
+    pub(crate) wait: Option<u64>,
+    pub(crate) max_run: Option<u64>,
+    pub(crate) key: Key,
+    pub(crate) bind: Option<Bind>,
+    pub(crate) ignore: Vec<LitStr>,
+    pub(crate) skip: Vec<Ident>,
+    pub(crate) fingerprint: Option<Expr>,
+    pub(crate) headers: Vec<LitStr>,
+    pub(crate) release_on: Vec<Pat>,
+    pub(crate) status: Option<LitInt>,
+    pub(crate) record_failures: bool,
+}
+
+impl Model {
+    pub(crate) fn is_handler(&self) -> bool {
+        matches!(self.function.kind, Kind::Handler)
+    }
+}
+
+/// The milliseconds of an option that was given.
+pub(crate) fn millis(option: Option<&Duration>) -> Option<u64> {
+    option.map(|duration| duration.millis)
+}

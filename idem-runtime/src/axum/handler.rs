@@ -1,0 +1,142 @@
+//! What the code that `#[idempotent]` generates for a handler calls.
+
+use std::future::Future;
+
+use axum::response::{IntoResponse, Response};
+use tracing::Instrument;
+
+use crate::axum::answer;
+use crate::axum::extract::{Guarded, ReceivedBytes};
+use crate::error::Error;
+use crate::guard::{
+    Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
+};
+use crate::key::IdempotencyKey;
+use crate::mutation::Mutation;
+use crate::policy::{Mode, Policy};
+use crate::record::Bindings;
+use crate::store::Store;
+
+/// What a handler's attribute declares, besides its policy.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    /// Whether a request without a key is refused; otherwise it runs under a key of its own.
+    pub key_required: bool,
+    /// JSON pointers that are not part of the fingerprint.
+    pub ignore: &'static [&'static str],
+}
+
+/// The verdict of one run of a handler.
+pub type HandlerVerdict = Verdict<Response, Response>;
+
+/// What a handler's body came to, before its response is read.
+#[derive(Debug)]
+pub struct Returned {
+    /// The response of the body.
+    pub response: Response,
+    /// Whether the body returned an `Err`, whatever status that has.
+    pub is_err: bool,
+    /// Whether the error is one after which the claim is given back.
+    pub release: bool,
+    /// What `bind` found in the value.
+    pub bindings: Bindings,
+}
+
+/// Reads the response that a body returned and judges it; runs before the commit.
+pub async fn judge<S: Store>(
+    guard: IdempotencyMutationGuard<S>,
+    returned: Returned,
+    headers: &'static [&'static str],
+) -> HandlerVerdict {
+    let Returned { response, is_err, release, bindings } = returned;
+    if release {
+        return Verdict::Released { error: response };
+    }
+    let status = response.status();
+    match answer::keep(response, headers, guard.max_answer_bytes()).await {
+        Err(reason) => Verdict::NotRecordable { reason },
+        Ok((response, answer)) if is_err || status.is_client_error() || status.is_server_error() => {
+            Verdict::Failed { error: response, answer: Some(answer) }
+        }
+        Ok((response, answer)) => Verdict::Succeeded { value: response, answer, bindings },
+    }
+}
+
+fn call<S: Store>(
+    idem: &Guarded<S>,
+    policy: &Policy,
+    mode: Mode,
+    declared: &Declared,
+    received: &ReceivedBytes,
+    key: Option<IdempotencyKey>,
+) -> Result<Call, Error> {
+    let key = match key.or_else(|| idem.key.clone()) {
+        Some(key) => key,
+        None if declared.key_required => return Err(Error::KeyRequired),
+        // Nobody can send it, so the request is linked to no other.
+        None => IdempotencyKey::derived("unkeyed", &[uuid::Uuid::new_v4().to_string().as_str()]),
+    };
+    let fingerprint = idem.fingerprint(received, declared.ignore)?;
+    let request = Request::new(idem.scope.clone(), key, fingerprint);
+    Call::new(&idem.guard.0, policy, mode, request)
+}
+
+/// Runs a handler's body at most once in a transaction.
+pub async fn run<S: Store>(
+    idem: Guarded<S>,
+    policy: &'static Policy,
+    declared: Declared,
+    received: ReceivedBytes,
+    key: Option<IdempotencyKey>,
+    body: impl AsyncFnOnce(&mut Mutation<S>) -> HandlerVerdict,
+) -> Response {
+    match call(&idem, policy, Mode::Transactional, &declared, &received, key) {
+        Err(error) => error.into_response(),
+        Ok(call) => answered(run_in_transaction(idem.guard.0, call, body, std::convert::identity).await),
+    }
+}
+
+/// Runs a handler's body at most once without a transaction.
+pub async fn run_external<S: Store>(
+    idem: Guarded<S>,
+    policy: &'static Policy,
+    declared: Declared,
+    received: ReceivedBytes,
+    key: Option<IdempotencyKey>,
+    body: impl AsyncFnOnce(&Claim<S>) -> HandlerVerdict,
+) -> Response {
+    match call(&idem, policy, Mode::External, &declared, &received, key) {
+        Err(error) => error.into_response(),
+        Ok(call) => answered(run_outside(idem.guard.0, call, body, std::convert::identity).await),
+    }
+}
+
+fn answered(ran: Result<Ran<Response, Response>, Error>) -> Response {
+    match ran {
+        Err(error) => error.into_response(),
+        Ok(
+            Ran::First { value: mut response, expires_at, .. }
+            | Ran::Failed { error: mut response, expires_at },
+        ) => {
+            if let Some(expires_at) = expires_at {
+                answer::set_expiry(response.headers_mut(), expires_at);
+            }
+            response
+        }
+        Ok(Ran::Recorded(record)) => answer::replay(*record).unwrap_or_else(|| {
+            Error::ReplayUnreadable { reason: "it has no status that HTTP knows".to_owned() }.into_response()
+        }),
+    }
+}
+
+/// Runs a whole guarded handler in its own task, so that a client that hangs up changes nothing.
+pub async fn detached<S: Store>(
+    guard: IdempotencyMutationGuard<S>,
+    handler: impl Future<Output = Response> + Send + 'static,
+) -> Response {
+    // Until it has a place the request is still the client's to cancel.
+    match guard.detached(handler.in_current_span()).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
+    }
+}

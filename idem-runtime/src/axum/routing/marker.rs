@@ -1,0 +1,184 @@
+//! How a handler shows its stance to the type system: by its first argument, or by a wrapper.
+
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+
+use axum::extract::{FromRequestParts, Request};
+use axum::handler::Handler;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+
+use crate::axum::extract::Guarded;
+use crate::axum::state::IdempotencyState;
+use crate::guard::Idempotency;
+use crate::store::Store;
+
+/// Says on a response that the request's idempotency key was not honoured.
+const STATUS: HeaderName = HeaderName::from_static("idempotency-status");
+
+/// A handler whose stance is declared; the parameter is axum's own marker of a handler's arguments.
+#[diagnostic::on_unimplemented(
+    message = "this write route does not say whether it is idempotent",
+    label = "a retry of this request would run it again",
+    note = "annotate the handler: `#[idempotent(route = \"orders.create\")]`, with `idem: Idempotency` as its \
+            first parameter",
+    note = "or say at the route that it may run twice: `post(exempt(\"a login may be repeated\", login))`",
+    note = "or that it does not write: `post(read_only(search))`"
+)]
+pub trait DeclaresStance {}
+
+/// A first argument that is a stance.
+pub trait Stance {}
+
+impl<S: Store> Stance for Guarded<S> {}
+impl<S: Store> Stance for Delegated<S> {}
+
+macro_rules! declares {
+    ($($rest:ident)*) => {
+        impl<M, First: Stance, $($rest),*> DeclaresStance for (M, First, $($rest,)*) {}
+    };
+}
+
+declares!();
+declares!(T2);
+declares!(T2 T3);
+declares!(T2 T3 T4);
+declares!(T2 T3 T4 T5);
+declares!(T2 T3 T4 T5 T6);
+declares!(T2 T3 T4 T5 T6 T7);
+declares!(T2 T3 T4 T5 T6 T7 T8);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15);
+declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16);
+
+/// The first argument of a handler that passes the request on to a guarded service function.
+pub struct Delegated<S: Store>(Idempotency<S>);
+
+impl<S: Store> fmt::Debug for Delegated<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Delegated").field(&self.0).finish()
+    }
+}
+
+impl<S: Store> Deref for Delegated<S> {
+    type Target = Idempotency<S>;
+
+    fn deref(&self) -> &Idempotency<S> {
+        &self.0
+    }
+}
+
+impl<A> FromRequestParts<A> for Delegated<A::Store>
+where
+    A: IdempotencyState + Send + Sync,
+{
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &A) -> Result<Self, Response> {
+        Idempotency::from_request_parts(parts, state).await.map(Self)
+    }
+}
+
+/// A handler that may run again on a retry, and why; made by [`exempt`].
+#[derive(Debug, Clone)]
+pub struct Exempt<H> {
+    handler: H,
+    reason: &'static str,
+}
+
+impl<H> Exempt<H> {
+    /// Why a retry may run it again.
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+}
+
+/// A handler that does not write; made by [`read_only`].
+#[derive(Debug, Clone)]
+pub struct ReadOnly<H>(H);
+
+/// Declares at the route that a retry may run `handler` again.
+///
+/// An answer to a request that carries a key says `Idempotency-Status: ignored`.
+///
+/// ```
+/// use idem_runtime::axum::{Router, exempt, post};
+///
+/// async fn login() -> &'static str { "welcome" }
+///
+/// let app: Router = Router::new().route("/login", post(exempt("a login may be repeated", login)));
+/// ```
+pub const fn exempt<H>(reason: &'static str, handler: H) -> Exempt<H> {
+    assert!(reason.len() >= 10, "say in at least 10 characters why a retry may run this handler again");
+    Exempt { handler, reason }
+}
+
+/// Declares at the route that `handler` does not write, although its method says so.
+///
+/// ```
+/// use idem_runtime::axum::{Router, post, read_only};
+///
+/// async fn search() -> &'static str { "[]" }
+///
+/// let app: Router = Router::new().route("/search", post(read_only(search)));
+/// ```
+pub const fn read_only<H>(handler: H) -> ReadOnly<H> {
+    ReadOnly(handler)
+}
+
+/// The marker of a wrapped handler, whose own is `T`.
+#[derive(Debug)]
+pub struct Wrapped<T>(std::marker::PhantomData<fn() -> T>);
+
+impl<T> DeclaresStance for Wrapped<T> {}
+
+type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+fn ignoring_keys<H, T, S>(handler: H, request: Request, state: S) -> Answering
+where
+    H: Handler<T, S>,
+    S: Send + 'static,
+{
+    let keyed = request.headers().contains_key("idempotency-key");
+    Box::pin(async move {
+        let mut response = handler.call(request, state).await;
+        if keyed {
+            response.headers_mut().insert(STATUS, HeaderValue::from_static("ignored"));
+        }
+        response
+    })
+}
+
+impl<H, T, S> Handler<Wrapped<T>, S> for Exempt<H>
+where
+    H: Handler<T, S>,
+    T: 'static,
+    S: Send + 'static,
+{
+    type Future = Answering;
+
+    fn call(self, request: Request, state: S) -> Answering {
+        ignoring_keys(self.handler, request, state)
+    }
+}
+
+impl<H, T, S> Handler<Wrapped<T>, S> for ReadOnly<H>
+where
+    H: Handler<T, S>,
+    T: 'static,
+    S: Send + 'static,
+{
+    type Future = Answering;
+
+    fn call(self, request: Request, state: S) -> Answering {
+        ignoring_keys(self.0, request, state)
+    }
+}

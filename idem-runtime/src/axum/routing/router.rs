@@ -1,0 +1,126 @@
+//! axum's router, filled only with declared writes.
+
+use std::convert::Infallible;
+
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::response::IntoResponse;
+use axum::routing::{IntoMakeService, Route};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::axum::routing::{DeclaresStance, MethodRouter};
+
+/// A router on which no undeclared write can be mounted.
+///
+/// ```
+/// use idem_runtime::axum::{Router, exempt, get, post};
+///
+/// async fn list() -> &'static str { "[]" }
+/// async fn login() -> &'static str { "welcome" }
+///
+/// let app: Router = Router::new()
+///     .route("/orders", get(list))
+///     .route("/login", post(exempt("a login may be repeated", login)));
+/// let service = app.into_axum();
+/// ```
+///
+/// A handler without a stance does not compile:
+///
+/// ```compile_fail
+/// use idem_runtime::axum::{Router, post};
+///
+/// async fn create_cart() -> &'static str { "created" }
+///
+/// let app: Router = Router::new().route("/carts", post(create_cart));
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a router does nothing until it is served"]
+pub struct Router<S = ()>(axum::Router<S>);
+
+impl<S: Clone + Send + Sync + 'static> Default for Router<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Router<S> {
+    /// A router without routes.
+    pub fn new() -> Self {
+        Self(axum::Router::new())
+    }
+
+    /// Mounts the handlers of one path.
+    ///
+    /// # Panics
+    ///
+    /// As axum does, when the path is malformed or taken.
+    pub fn route(self, path: &str, methods: MethodRouter<S>) -> Self {
+        Self(self.0.route(path, methods.0))
+    }
+
+    /// Mounts another router under a path.
+    ///
+    /// # Panics
+    ///
+    /// As axum does, when the path is malformed or taken.
+    pub fn nest(self, path: &str, router: Self) -> Self {
+        Self(self.0.nest(path, router.0))
+    }
+
+    /// Takes over the routes of another router.
+    ///
+    /// # Panics
+    ///
+    /// As axum does, when a path is taken.
+    pub fn merge(self, router: Self) -> Self {
+        Self(self.0.merge(router.0))
+    }
+
+    /// Takes over the routes of a router that nobody has checked.
+    ///
+    /// # Panics
+    ///
+    /// As axum does, when a path is taken.
+    pub fn merge_unchecked(self, router: axum::Router<S>) -> Self {
+        Self(self.0.merge(router))
+    }
+
+    /// Answers what no route takes; any method can arrive here, so it declares its stance too.
+    pub fn fallback<H, T>(self, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: DeclaresStance + 'static,
+    {
+        Self(self.0.fallback(handler))
+    }
+
+    /// Applies a tower layer to all routes.
+    pub fn layer<L>(self, layer: L) -> Self
+    where
+        L: Layer<Route> + Clone + Send + Sync + 'static,
+        L::Service: Service<Request> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Request>>::Response: IntoResponse + 'static,
+        <L::Service as Service<Request>>::Error: Into<Infallible> + 'static,
+        <L::Service as Service<Request>>::Future: Send + 'static,
+    {
+        Self(self.0.layer(layer))
+    }
+
+    /// Gives the state to all routes.
+    pub fn with_state<S2>(self, state: S) -> Router<S2> {
+        Router(self.0.with_state(state))
+    }
+
+    /// The router as axum serves it: every write in it has declared its stance.
+    pub fn into_axum(self) -> axum::Router<S> {
+        self.0
+    }
+}
+
+impl Router {
+    /// What `axum::serve` takes.
+    pub fn into_make_service(self) -> IntoMakeService<axum::Router> {
+        self.0.into_make_service()
+    }
+}

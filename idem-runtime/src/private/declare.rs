@@ -1,0 +1,86 @@
+//! How an attribute's options and types reach the runtime.
+
+use std::time::Duration;
+
+use crate::guard::{Claim, Idempotency};
+use crate::policy::{OnLapse, Policy};
+use crate::store::Store;
+
+/// The type that a user wrote as `Idempotency`, whichever alias that is.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an idempotent request",
+    note = "import it of one database: `use idem_runtime::sqlite::Idempotency;`"
+)]
+pub trait IsIdempotency {
+    /// What the handler's first argument becomes.
+    #[cfg(feature = "axum")]
+    type Guarded;
+    /// What an external body holds.
+    type Claim;
+}
+
+impl<S: Store> IsIdempotency for Idempotency<S> {
+    #[cfg(feature = "axum")]
+    type Guarded = crate::axum::extract::Guarded<S>;
+    type Claim = Claim<S>;
+}
+
+impl<T: IsIdempotency> IsIdempotency for &T {
+    #[cfg(feature = "axum")]
+    type Guarded = T::Guarded;
+    type Claim = T::Claim;
+}
+
+/// The options of a route as the attribute checked them.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicySpec {
+    /// The name.
+    pub route: &'static str,
+    /// Whether failures are retried.
+    pub retry_failed: bool,
+    /// Whether a lapsed external attempt waits for an operator.
+    pub refuse_on_lapse: bool,
+    /// Milliseconds.
+    pub ttl_ms: Option<u64>,
+    /// Milliseconds.
+    pub lease_ms: Option<u64>,
+    /// Milliseconds.
+    pub wait_ms: Option<u64>,
+    /// Milliseconds.
+    pub max_run_ms: Option<u64>,
+}
+
+/// The policy of an attribute.
+///
+/// # Panics
+///
+/// Never for a route that the attribute has checked.
+#[must_use]
+pub fn policy(spec: PolicySpec) -> Policy {
+    let mut policy = match Policy::new(spec.route) {
+        Ok(policy) => policy.retry_failed(spec.retry_failed),
+        Err(error) => panic!("the attribute let a route through that cannot be used: {error}"),
+    };
+    if spec.refuse_on_lapse {
+        policy = policy.on_lapse(OnLapse::Refuse);
+    }
+    if let Some(ttl) = spec.ttl_ms {
+        policy = policy.ttl(Duration::from_millis(ttl));
+    }
+    if let Some(lease) = spec.lease_ms {
+        policy = policy.lease(Duration::from_millis(lease));
+    }
+    if let Some(wait) = spec.wait_ms {
+        policy = policy.wait(Duration::from_millis(wait));
+    }
+    if let Some(max_run) = spec.max_run_ms {
+        policy = policy.max_run(Duration::from_millis(max_run));
+    }
+    policy
+}
+
+/// The key that `key = expression` gives.
+#[cfg(feature = "axum")]
+pub fn key_of(key: impl std::fmt::Display) -> Result<crate::key::IdempotencyKey, crate::error::Error> {
+    Ok(crate::key::IdempotencyKey::new(key.to_string())?)
+}
