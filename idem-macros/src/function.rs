@@ -76,7 +76,7 @@ impl Function {
         check_form(&attrs, &sig, errors);
         let (receiver, rest) = split_receiver(&sig);
         let mut rest = rest.into_iter();
-        let Some((kind, idem)) = request_of(&sig, rest.next(), errors) else { return None };
+        let (kind, idem) = request_of(&sig, rest.next(), errors)?;
         let (mut mutation, mut arguments) = (None, Vec::new());
         for argument in rest {
             match role(&argument.ty) {

@@ -20,10 +20,10 @@ use proc_macro::TokenStream;
 /// Use it through `idem_runtime::idempotent`; the options are described there.
 #[proc_macro_attribute]
 pub fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(args.into(), item.into()).into()
+    expand(args.into(), &item.into()).into()
 }
 
-fn expand(args: proc_macro2::TokenStream, item: proc_macro2::TokenStream) -> proc_macro2::TokenStream {
+fn expand(args: proc_macro2::TokenStream, item: &proc_macro2::TokenStream) -> proc_macro2::TokenStream {
     let mut errors = diag::Errors::default();
     let checked = args::Args::parse(args, &mut errors);
     let checked = function::Function::parse(item.clone(), &mut errors)
@@ -32,6 +32,6 @@ fn expand(args: proc_macro2::TokenStream, item: proc_macro2::TokenStream) -> pro
         (Some(model), None) if model.is_handler() => handler::expand(&model),
         (Some(model), None) => service::expand(&model),
         // The item is given back as it was, so that an editor still completes inside it.
-        (_, errors) => diag::with_item(errors.as_ref(), &item),
+        (_, errors) => diag::with_item(errors.as_ref(), item),
     }
 }

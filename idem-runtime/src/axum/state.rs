@@ -52,19 +52,19 @@ pub trait IdempotencyState: Sized {
     fn scope(identity: &Self::Identity) -> Result<Scope, KeyError>;
 }
 
-impl<A> IdempotencyState for Arc<A>
+impl<T> IdempotencyState for Arc<T>
 where
-    A: IdempotencyState,
-    A::Identity: FromRequestParts<Self>,
+    T: IdempotencyState,
+    T::Identity: FromRequestParts<Self>,
 {
-    type Store = A::Store;
-    type Identity = A::Identity;
+    type Store = T::Store;
+    type Identity = T::Identity;
 
-    fn guard(&self) -> &IdempotencyMutationGuard<A::Store> {
-        A::guard(self)
+    fn guard(&self) -> &IdempotencyMutationGuard<T::Store> {
+        T::guard(self)
     }
 
-    fn scope(identity: &A::Identity) -> Result<Scope, KeyError> {
-        A::scope(identity)
+    fn scope(identity: &T::Identity) -> Result<Scope, KeyError> {
+        T::scope(identity)
     }
 }

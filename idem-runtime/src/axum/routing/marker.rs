@@ -107,6 +107,10 @@ pub struct ReadOnly<H>(H);
 
 /// Declares at the route that a retry may run `handler` again.
 ///
+/// # Panics
+///
+/// When the reason has fewer than 10 characters: it is what a reviewer reads.
+///
 /// An answer to a request that carries a key says `Idempotency-Status: ignored`.
 ///
 /// ```

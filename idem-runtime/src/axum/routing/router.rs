@@ -120,6 +120,7 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
 
 impl Router {
     /// What `axum::serve` takes.
+    #[must_use]
     pub fn into_make_service(self) -> IntoMakeService<axum::Router> {
         self.0.into_make_service()
     }
