@@ -168,9 +168,9 @@ fn equals(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<()
 fn valued<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
     equals(name, input, example)?;
     let span = if input.is_empty() { name.span() } else { input.span() };
-    input
-        .parse()
-        .map_err(|_| syn::Error::new(span, format!("this is no `{name}`: write `{name} = {example}`")))
+    input.parse().map_err(|_| {
+        syn::Error::new(span, format!("`{name}` takes another kind of value: write `{name} = {example}`"))
+    })
 }
 
 fn duration(name: &Ident, input: ParseStream<'_>) -> syn::Result<Duration> {
@@ -182,9 +182,7 @@ fn bind(name: &Ident, input: ParseStream<'_>) -> syn::Result<Bind> {
     if !input.peek(syn::token::Paren) {
         return valued(name, input, "task_id").map(Bind::Field);
     }
-    let content;
-    parenthesized!(content in input);
-    let pairs = Punctuated::<(Ident, Expr), Token![,]>::parse_terminated_with(&content, |input| {
+    let pair = |input: ParseStream<'_>| {
         let target: Ident = input.parse()?;
         if target != "task_id" && target != "outbox_event_id" {
             let hint = suggestion(&target.to_string(), &["task_id", "outbox_event_id"]);
@@ -192,8 +190,8 @@ fn bind(name: &Ident, input: ParseStream<'_>) -> syn::Result<Bind> {
         }
         input.parse::<Token![=]>()?;
         Ok((target, input.parse()?))
-    })?;
-    Ok(Bind::Exprs(pairs.into_iter().collect()))
+    };
+    Ok(Bind::Exprs(in_parentheses(input, |input| separated(input, pair))?))
 }
 
 fn on_lapse(name: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
@@ -231,24 +229,24 @@ fn fingerprint(name: &Ident, input: ParseStream<'_>) -> syn::Result<Fingerprint>
         let help = "`fingerprint` needs a value: write `fingerprint(ignore(\"/meta/sent_at\"))`";
         return Err(syn::Error::new(name.span(), help));
     }
-    let content;
-    parenthesized!(content in input);
-    let (mut ignore, mut skip) = (Vec::new(), Vec::new());
-    while !content.is_empty() {
-        let part: Ident = content.parse()?;
-        match part.to_string().as_str() {
-            "ignore" => ignore.extend(list::<LitStr>(&part, &content, "(\"/meta/sent_at\")")?),
-            "skip" => skip.extend(list::<Ident>(&part, &content, "(clock)")?),
-            other => {
-                let hint = suggestion(other, &["ignore", "skip"]);
-                return Err(syn::Error::new(part.span(), format!("unknown part `{other}`: {hint}")));
+    in_parentheses(input, |content| {
+        let (mut ignore, mut skip) = (Vec::new(), Vec::new());
+        while !content.is_empty() {
+            let part: Ident = content.parse()?;
+            match part.to_string().as_str() {
+                "ignore" => ignore.extend(list::<LitStr>(&part, content, "(\"/meta/sent_at\")")?),
+                "skip" => skip.extend(list::<Ident>(&part, content, "(clock)")?),
+                other => {
+                    let hint = suggestion(other, &["ignore", "skip"]);
+                    return Err(syn::Error::new(part.span(), format!("unknown part `{other}`: {hint}")));
+                }
+            }
+            if !content.is_empty() {
+                content.parse::<Token![,]>()?;
             }
         }
-        if !content.is_empty() {
-            content.parse::<Token![,]>()?;
-        }
-    }
-    Ok(Fingerprint::Parts { ignore, skip })
+        Ok(Fingerprint::Parts { ignore, skip })
+    })
 }
 
 fn list<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<T>> {
@@ -256,9 +254,7 @@ fn list<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::R
         let help = format!("`{name}` takes a list: write `{name}{example}`");
         return Err(syn::Error::new(name.span(), help));
     }
-    let content;
-    parenthesized!(content in input);
-    Ok(Punctuated::<T, Token![,]>::parse_terminated(&content)?.into_iter().collect())
+    in_parentheses(input, |input| separated(input, T::parse))
 }
 
 fn patterns(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Pat>> {
@@ -266,10 +262,35 @@ fn patterns(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Pat>> {
         let help = "`release_on` takes patterns of errors: write `release_on(AppError::Busy)`";
         return Err(syn::Error::new(name.span(), help));
     }
+    in_parentheses(input, |input| separated(input, Pat::parse_multi))
+}
+
+/// Parses what stands between parentheses; taken out whole first, so that a mistake inside is one mistake.
+fn in_parentheses<T>(
+    input: ParseStream<'_>,
+    parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>,
+) -> syn::Result<T> {
     let content;
     parenthesized!(content in input);
-    let patterns = Punctuated::<Pat, Token![,]>::parse_terminated_with(&content, Pat::parse_multi)?;
-    Ok(patterns.into_iter().collect())
+    let tokens: TokenStream = content.parse()?;
+    let mut problem = None;
+    let parsed = (|input: ParseStream<'_>| {
+        let parsed = parse(input).map_err(|error| problem = Some(error)).ok();
+        if parsed.is_none() {
+            input.parse::<TokenStream>()?;
+        }
+        Ok(parsed)
+    })
+    .parse2(tokens)?;
+    match (parsed, problem) {
+        (Some(parsed), _) => Ok(parsed),
+        (None, Some(problem)) => Err(problem),
+        (None, None) => Err(input.error("expected a value")),
+    }
+}
+
+fn separated<T>(input: ParseStream<'_>, parse: fn(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<Vec<T>> {
+    Ok(Punctuated::<T, Token![,]>::parse_terminated_with(input, parse)?.into_iter().collect())
 }
 
 fn skip_to_comma_keeping_it(input: ParseStream<'_>) {

@@ -1,7 +1,7 @@
 //! Collects every mistake, so that one compilation shows them all, each at its own token.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 
 /// The mistakes found so far.
 #[derive(Default)]
@@ -27,12 +27,7 @@ impl Errors {
     }
 }
 
-/// The user's item after the messages about it, without the attributes of ours that would repeat them.
-pub(crate) fn with_item(errors: Option<&TokenStream>, item: &TokenStream) -> TokenStream {
-    quote!(#item #errors)
-}
-
-/// `; did you mean ...?` when one of `known` is near, else the list of all.
+/// `did you mean ...?` when one of `known` is near, else the list of all.
 pub(crate) fn suggestion(word: &str, known: &[&str]) -> String {
     let near = known
         .iter()

@@ -1,6 +1,7 @@
 //! The annotated function: its signature parsed, its body kept as the user's own tokens.
 
 use proc_macro2::{Group, TokenStream};
+use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, FnArg, Pat, PatType, Receiver, Signature, Token, Type, Visibility};
 
@@ -55,6 +56,23 @@ impl Parse for Parts {
             },
         })
     }
+}
+
+/// The item as it was, for the code after a message: its body also mentions the parameters that only the
+/// expansion would have used, so that one mistake gives one message.
+pub(crate) fn given_back(item: &TokenStream) -> TokenStream {
+    let Ok(Parts { attrs, vis, sig, body: Some(body) }) = Parts::parse.parse2(item.clone()) else {
+        return item.clone();
+    };
+    let names = sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(PatType { pat, ty, .. }) if !matches!(role(ty), Role::Other) => match &**pat {
+            Pat::Ident(pat) => Some(pat.ident.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let body = body.stream();
+    quote!(#(#attrs)* #vis #sig { #(let _ = &#names;)* #body })
 }
 
 impl Function {

@@ -32,6 +32,9 @@ fn expand(args: proc_macro2::TokenStream, item: &proc_macro2::TokenStream) -> pr
         (Some(model), None) if model.is_handler() => handler::expand(&model),
         (Some(model), None) => service::expand(&model),
         // The item is given back as it was, so that an editor still completes inside it.
-        (_, errors) => diag::with_item(errors.as_ref(), item),
+        (_, errors) => {
+            let item = function::given_back(item);
+            quote::quote!(#item #errors)
+        }
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Ident, Pat};
+use syn::{Ident, Pat, ReturnType};
 
 use crate::check::name_of;
 use crate::function::Argument;
@@ -18,6 +18,11 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let (generics, where_clause) = (&function.sig.generics, &function.sig.generics.where_clause);
     let output = &function.sig.output;
+    // What the return type lacks is said there.
+    let at = match output {
+        ReturnType::Type(_, ty) => ty.span(),
+        ReturnType::Default => output.span(),
+    };
     let receiver = function.receiver.iter();
     let request_ty = &function.idem.ty;
     let parameters = function.arguments.iter().enumerate().map(|(index, argument)| {
@@ -50,8 +55,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let run = if let Some(mutation) = &function.mutation {
         let (pat, ty) = (&mutation.pat, &mutation.ty);
         let request = rebind(&function.idem.pat, &quote!(&#idem::inside(&__idem_guard, __idem_mutation)));
+        let run = Ident::new("run", at);
         quote! {
-            run(async move |__idem_mutation: #ty| {
+            #run(async move |__idem_mutation: #ty| {
                 #request
                 let #pat = __idem_mutation;
                 #success
@@ -59,12 +65,21 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         }
     } else {
         let request = rebind(&function.idem.pat, &quote!(__idem_claim));
+        let run = Ident::new("run_external", at);
         quote! {
-            run_external(async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| {
+            #run(async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| {
                 #request
                 #success
             })
         }
+    };
+    let call = quote! {
+        match #idem::operation(&__idem_guard, &__IDEM_POLICY, __idem_asked) #options .#run.await {
+                ::core::result::Result::Ok(__idem_outcome) => {
+                    ::core::result::Result::Ok(__idem_outcome.into_value())
+                }
+                ::core::result::Result::Err(__idem_error) => ::core::result::Result::Err(__idem_error),
+            }
     };
     quote! {
         #(#attrs)*
@@ -76,14 +91,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             #policy
             let __idem_fingerprint = #fingerprint;
             let __idem_guard = __idem_request.guard().clone();
-            let __idem_asked = __idem_request.with(__idem_fingerprint);
+            let __idem_asked = __idem_fingerprint.map(|__idem_print| __idem_request.with(__idem_print));
             #(#destructured)*
-            match __idem_guard.operation(&__IDEM_POLICY, __idem_asked) #options .#run.await {
-                ::core::result::Result::Ok(__idem_outcome) => {
-                    ::core::result::Result::Ok(__idem_outcome.into_value())
-                }
-                ::core::result::Result::Err(__idem_error) => ::core::result::Result::Err(__idem_error),
-            }
+            #call
         }
     }
 }
@@ -91,7 +101,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
 /// The fingerprint of the arguments by name, without the skipped ones.
 fn fingerprint(model: &Model, idem: &TokenStream) -> TokenStream {
     if let Some(expr) = &model.fingerprint {
-        return quote!(#idem::Fingerprint::of(&(#expr)).map_err(#idem::Error::from)?);
+        return quote!(#idem::fingerprint_of(&(#expr)));
     }
     let parts = model.function.arguments.iter().enumerate().filter_map(|(index, argument)| {
         let (name, value) = match &argument.pat {
@@ -101,7 +111,7 @@ fn fingerprint(model: &Model, idem: &TokenStream) -> TokenStream {
         };
         Some(quote_spanned!(argument.ty.span()=> .with(#name, &#value)))
     });
-    quote!(#idem::Arguments::new() #(#parts)* .fingerprint()?)
+    quote!(#idem::Arguments::new() #(#parts)* .fingerprint())
 }
 
 /// A parameter as it stands in the signature.

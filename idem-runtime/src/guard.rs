@@ -39,7 +39,7 @@ pub use engine::Verdict;
 #[cfg(feature = "axum")]
 pub(crate) use engine::{Ran, run_in_transaction, run_outside};
 pub use external::{Claim, DownstreamKey};
-pub use operation::{Operation, Outcome, Success};
+pub use operation::{Operation, Outcome, Recordable, Success};
 pub use request::{Idempotency, Request};
 
 /// Makes a guarded body run once per tenant, user, route and key. Cheap to clone.
@@ -146,7 +146,7 @@ impl<S: Store> IdempotencyMutationGuard<S> {
         body: B,
     ) -> impl Future<Output = Result<Outcome<T>, E>> + use<S, T, E, B>
     where
-        T: serde::Serialize + serde::de::DeserializeOwned,
+        T: Recordable,
         E: From<Error>,
         B: AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
     {
@@ -168,7 +168,7 @@ impl<S: Store> IdempotencyMutationGuard<S> {
         body: B,
     ) -> impl Future<Output = Result<Outcome<T>, E>> + use<S, T, E, B>
     where
-        T: serde::Serialize + serde::de::DeserializeOwned,
+        T: Recordable,
         E: From<Error>,
         B: AsyncFnOnce(&Claim<S>) -> Result<Success<T>, E>,
     {
@@ -177,7 +177,7 @@ impl<S: Store> IdempotencyMutationGuard<S> {
 
     /// As [`run`](Self::run), with options of one call: which errors release the claim, how failures are kept.
     pub fn operation<E>(&self, policy: &Policy, request: Request) -> Operation<S, E> {
-        Operation::new(self, policy, request)
+        Operation::new(self, policy, Ok(request))
     }
 
     /// The record of one key and the database's time, for tools and tests.

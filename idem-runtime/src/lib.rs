@@ -22,7 +22,7 @@ pub use error::{Cause, Error};
 pub use fingerprint::{Comparison, Fingerprint, FingerprintError, HttpRequest, Keyring, Secret};
 pub use guard::{
     BuildError, Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation,
-    Outcome, Request, Success,
+    Outcome, Recordable, Request, Success,
 };
 #[doc(hidden)]
 pub use private as __private;

@@ -10,8 +10,6 @@ pub use crate::__is_err as is_err;
 pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]
 pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, detached, judge, run, run_external};
-pub use crate::error::Error;
-pub use crate::fingerprint::Fingerprint;
 pub use crate::guard::{Success, Verdict, inside};
 pub use crate::policy::Policy;
 pub use crate::record::Bindings;
@@ -27,5 +25,5 @@ pub use bind::Bindable;
 pub use bind::{Carries, carried};
 #[cfg(feature = "axum")]
 pub use declare::key_of;
-pub use declare::{IsIdempotency, PolicySpec, policy};
+pub use declare::{IsIdempotency, PolicySpec, fingerprint_of, operation, policy};
 pub use probe::{IsErr, IsNotErr, Probe};

@@ -7,6 +7,7 @@ use tracing::Instrument;
 
 use crate::axum::answer;
 use crate::axum::extract::{Guarded, ReceivedBytes};
+use crate::axum::problem::Retryable;
 use crate::error::Error;
 use crate::guard::{
     Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
@@ -49,7 +50,8 @@ pub async fn judge<S: Store>(
     headers: &'static [&'static str],
 ) -> HandlerVerdict {
     let Returned { response, is_err, release, bindings } = returned;
-    if release {
+    // A refusal that the body only hands on, of an operation inside it, is not its own outcome.
+    if release || response.extensions().get::<Retryable>().is_some() {
         return Verdict::Released { error: response };
     }
     let status = response.status();

@@ -116,6 +116,17 @@ impl<T> Outcome<T> {
     }
 }
 
+/// A value that can be recorded and given again: any type that derives both halves of serde.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be recorded and replayed",
+    label = "a retry could not get this value",
+    note = "derive both halves of serde on it: `#[derive(serde::Serialize, serde::Deserialize)]`"
+)]
+pub trait Recordable: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> Recordable for T {}
+
 type ReleaseOn<E> = Box<dyn Fn(&E) -> bool + Send + Sync>;
 
 /// How errors of one type are kept and given again.
@@ -137,7 +148,7 @@ impl<E> Clone for FailureCodec<E> {
 pub struct Operation<S: Store, E> {
     inner: Arc<Inner<S>>,
     policy: Policy,
-    request: Request,
+    request: Result<Request, Error>,
     release_on: Option<ReleaseOn<E>>,
     failures: Option<FailureCodec<E>>,
 }
@@ -149,7 +160,11 @@ impl<S: Store, E> fmt::Debug for Operation<S, E> {
 }
 
 impl<S: Store, E> Operation<S, E> {
-    pub(super) fn new(guard: &IdempotencyMutationGuard<S>, policy: &Policy, request: Request) -> Self {
+    pub(crate) fn new(
+        guard: &IdempotencyMutationGuard<S>,
+        policy: &Policy,
+        request: Result<Request, Error>,
+    ) -> Self {
         Self {
             inner: Arc::clone(&guard.0),
             policy: policy.clone(),
@@ -187,11 +202,11 @@ impl<S: Store, E> Operation<S, E> {
         body: impl AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
     ) -> Result<Outcome<T>, E>
     where
-        T: Serialize + DeserializeOwned,
+        T: Recordable,
         E: From<Error>,
     {
         let Self { inner, policy, request, release_on, failures } = self;
-        let call = Call::new(&inner, &policy, Mode::Transactional, request)?;
+        let call = Call::new(&inner, &policy, Mode::Transactional, request?)?;
         let limits = Arc::clone(&inner);
         let judge = move |result| verdict(&limits, result, release_on.as_ref(), failures);
         let ran = engine::run_in_transaction(inner, call, body, judge).await?;
@@ -208,11 +223,11 @@ impl<S: Store, E> Operation<S, E> {
         body: impl AsyncFnOnce(&Claim<S>) -> Result<Success<T>, E>,
     ) -> Result<Outcome<T>, E>
     where
-        T: Serialize + DeserializeOwned,
+        T: Recordable,
         E: From<Error>,
     {
         let Self { inner, policy, request, release_on, failures } = self;
-        let call = Call::new(&inner, &policy, Mode::External, request)?;
+        let call = Call::new(&inner, &policy, Mode::External, request?)?;
         let limits = Arc::clone(&inner);
         let judge = move |result| verdict(&limits, result, release_on.as_ref(), failures);
         let ran = engine::run_outside(inner, call, body, judge).await?;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::guard::{Claim, Idempotency};
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use crate::guard::{Claim, Idempotency, IdempotencyMutationGuard, Operation, Request};
 use crate::policy::{OnLapse, Policy};
 use crate::store::Store;
 
@@ -81,6 +83,20 @@ pub fn policy(spec: PolicySpec) -> Policy {
 
 /// The key that `key = expression` gives.
 #[cfg(feature = "axum")]
-pub fn key_of(key: impl std::fmt::Display) -> Result<crate::key::IdempotencyKey, crate::error::Error> {
+pub fn key_of(key: impl std::fmt::Display) -> Result<crate::key::IdempotencyKey, Error> {
     Ok(crate::key::IdempotencyKey::new(key.to_string())?)
+}
+
+/// The fingerprint of an expression that the attribute named.
+pub fn fingerprint_of<T: serde::Serialize + ?Sized>(value: &T) -> Result<Fingerprint, Error> {
+    Ok(Fingerprint::of(value)?)
+}
+
+/// One call of a guarded service function; a request that cannot be fingerprinted fails when it runs.
+pub fn operation<S: Store, E>(
+    guard: &IdempotencyMutationGuard<S>,
+    policy: &Policy,
+    request: Result<Request, Error>,
+) -> Operation<S, E> {
+    Operation::new(guard, policy, request)
 }

@@ -25,6 +25,7 @@ const STATUS: HeaderName = HeaderName::from_static("idempotency-status");
     label = "a retry of this request would run it again",
     note = "annotate the handler: `#[idempotent(route = \"orders.create\")]`, with `idem: Idempotency` as its \
             first parameter",
+    note = "or, if it only passes the request on to a guarded service function, take `idem: Delegated` first",
     note = "or say at the route that it may run twice: `post(exempt(\"a login may be repeated\", login))`",
     note = "or that it does not write: `post(read_only(search))`"
 )]
@@ -38,6 +39,7 @@ impl<S: Store> Stance for Delegated<S> {}
 
 macro_rules! declares {
     ($($rest:ident)*) => {
+        #[diagnostic::do_not_recommend]
         impl<M, First: Stance, $($rest),*> DeclaresStance for (M, First, $($rest,)*) {}
     };
 }

@@ -1,0 +1,6 @@
+use idem_runtime::idempotent;
+
+#[idempotent(route = "orders.create")]
+struct Order;
+
+fn main() {}

@@ -1,0 +1,10 @@
+use idem_runtime::idempotent;
+use idem_runtime::sqlite::Idempotency;
+use idem_ui_tests::AppError;
+
+#[idempotent(route = "orders.create", headers("etag"))]
+async fn create_order(idem: &Idempotency) -> Result<String, AppError> {
+    Ok(String::new())
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use idem_runtime::idempotent;
+use idem_runtime::sqlite::Idempotency;
+
+#[idempotent(route = "orders.create")]
+async fn create_order(idem: Idempotency) -> String {
+    let total: u32 = "many";
+    total.to_string()
+}
+
+fn main() {}
