@@ -24,7 +24,7 @@ async fn a_guarded_operation_inside_another_is_refused_and_leaves_no_trace<F: Fi
         .run_external(&other, request::<F>(&guard, "out", "book"), async |claim: &Claim<F::S>| {
             let same = order::<F>(&guard, &other, "out", "book", &ran).await;
             assert!(matches!(same, Err(Error::Nested { .. })), "{same:?}");
-            let child = claim.idempotency().child("line-2").of("book").unwrap();
+            let child = claim.child("line-2").of("book").unwrap();
             let run = async |_: &mut Mutation<F::S>| Ok::<_, Error>(Success::new(()));
             guard.run(&other, child, run).await?;
             Ok::<_, Error>(Success::new(()))
