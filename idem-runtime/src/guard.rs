@@ -51,23 +51,32 @@ pub use request::{Idempotency, Request};
 /// use idem_runtime::sqlite::{Guard, Mutation};
 /// use idem_runtime::{Error, IdempotencyKey, Policy, Scope, Success};
 ///
+/// #[derive(Debug, thiserror::Error)]
+/// enum AppError {
+///     #[error(transparent)]
+///     Sql(#[from] sqlx::Error),
+///     #[error(transparent)]
+///     Guard(#[from] Error),
+/// }
+///
 /// let pool = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1).connect("sqlite::memory:").await?;
 /// sqlx::query("CREATE TABLE orders (sku TEXT)").execute(&pool).await?;
 /// let guard = Guard::builder(pool).migrate().build().await?;
 ///
 /// let policy = Policy::new("orders.create")?;
-/// for _ in 0..2 {
+/// for attempt in 1..=2 {
 ///     let request = guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new("k1")?).of("book")?;
 ///     let order = guard
-///         .run(&policy, request, async |mutation: &mut Mutation| {
-///             sqlx::query("INSERT INTO orders VALUES ('book')")
-///                 .execute(&mut **mutation)
-///                 .await
-///                 .map_err(|error| Error::StoreUnavailable(Some(error.into())))?;
-///             Ok::<_, Error>(Success::new(String::from("ordered")).task_id("task-1"))
+///         .operation(&policy, request)
+///         // A deadlock or a lost connection is not the end of the request: a retry runs again.
+///         .release_on(|error| matches!(error, AppError::Sql(_)))
+///         .run(async |mutation: &mut Mutation| {
+///             sqlx::query("INSERT INTO orders VALUES ('book')").execute(&mut **mutation).await?;
+///             Ok(Success::new(String::from("ordered")).task_id("task-1"))
 ///         })
 ///         .await?;
-///     assert_eq!(order.value(), "ordered"); // the second time from the record
+///     assert_eq!(order.is_replay(), attempt == 2);
+///     assert_eq!(order.value(), "ordered");
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
@@ -134,7 +143,8 @@ impl<S: Store> IdempotencyMutationGuard<S> {
     ///
     /// A repetition gets the recorded value, a different request with the same key gets
     /// [`Error::Conflict`], and one that comes while the first is at work gets [`Error::InProgress`], after
-    /// the policy's `wait`. An `Err` of the body rolls back and is recorded as a failure.
+    /// the policy's `wait`. An `Err` of the body rolls back and is recorded as a failure, whatever it says of
+    /// itself: name errors that pass in [`Operation::release_on`].
     ///
     /// # Panics
     ///
