@@ -106,6 +106,7 @@ pub(crate) struct Inner<S: Store> {
     waiters: waiters::Waiters,
     tasks: TaskTracker,
     /// How many guarded handlers may be at work at once.
+    #[cfg(feature = "axum")]
     places: Arc<Semaphore>,
 }
 
@@ -122,6 +123,7 @@ impl<S: Store> Inner<S> {
             turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
             waiters: waiters::Waiters::default(),
             tasks: TaskTracker::new(),
+            #[cfg(feature = "axum")]
             places: Arc::new(Semaphore::new(builder.max_detached)),
         }
     }

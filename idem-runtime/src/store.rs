@@ -14,9 +14,11 @@ use crate::key::RecordKey;
 use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod migrate;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -254,6 +256,7 @@ pub trait Store: sqlx::Database + sealed::Sealed {
 }
 
 /// Whole milliseconds for a bound value.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod gates;
 mod packages;
 mod postgres;
@@ -33,6 +34,8 @@ enum Command {
     Postgres,
     /// Check the layout of the source tree.
     Tidy,
+    /// Measure the guard against the same work without it, in interleaved slots of one run.
+    Bench(bench::Options),
 }
 
 // One thread, as the kernel ties the life of the server to the thread that started it.
@@ -71,6 +74,7 @@ async fn run(command: &Command) -> Result<bool> {
             std::future::pending().await
         }
         Command::Tidy => tidy::run(root),
+        Command::Bench(options) => bench::run(root, options).await,
     }
 }
 

@@ -16,6 +16,7 @@ pub struct GuardBuilder<S: Store> {
     pub(super) keyring: Keyring,
     pub(super) max_answer: usize,
     pub(super) patience: Duration,
+    #[cfg(feature = "axum")]
     pub(super) max_detached: usize,
     migrate: bool,
     allow_unsafe_settings: bool,
@@ -29,6 +30,7 @@ impl<S: Store> GuardBuilder<S> {
             keyring: Keyring::plain(),
             max_answer: 1024 * 1024,
             patience: Duration::from_secs(10),
+            #[cfg(feature = "axum")]
             max_detached: 1024,
             migrate: false,
             allow_unsafe_settings: false,
@@ -62,6 +64,7 @@ impl<S: Store> GuardBuilder<S> {
     }
 
     /// How many guarded handlers may be at work at once; further ones wait for a place. 1024 unless set.
+    #[cfg(feature = "axum")]
     pub fn max_detached(mut self, handlers: usize) -> Self {
         self.max_detached = handlers.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self

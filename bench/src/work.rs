@@ -1,0 +1,169 @@
+//! The same order, guarded and not, and the floor: a plain record in the same transaction.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use idem_runtime::store::Store;
+use idem_runtime::{
+    Claim, Error as IdemError, IdempotencyKey, IdempotencyMutationGuard, Mutation, Policy, Scope, Success,
+};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgPool, SqlitePool};
+use tokio::sync::Semaphore;
+
+use crate::Error;
+
+/// One database under work; every operation says how many requests it answered.
+pub(crate) trait Work {
+    /// BEGIN, the order, COMMIT.
+    async fn unguarded(&self) -> Result<u64, Error>;
+    /// BEGIN, the order, a plain record with the key, COMMIT.
+    async fn floor(&self, key: &str) -> Result<u64, Error>;
+    /// The order in a guard's transaction.
+    async fn guarded(&self, key: &str) -> Result<u64, Error>;
+    /// The order on a connection of its own, in external mode.
+    async fn external(&self, key: &str) -> Result<u64, Error>;
+    /// What the cheapest replay could be.
+    async fn point_select(&self, key: &str) -> Result<u64, Error>;
+    /// Sixteen equal requests at once, each with `wait`.
+    async fn storm(&self, key: &str) -> Result<u64, Error>;
+}
+
+struct Shop<S: Store> {
+    guard: IdempotencyMutationGuard<S>,
+    policy: Policy,
+    waiting: Policy,
+    /// Writers of SQLite take turns without the guard too, or the comparison would be with lock errors.
+    turns: Semaphore,
+}
+
+const ORDER: &str = "INSERT INTO orders (sku, quantity) VALUES ('book', 1)";
+
+async fn shop<S: Store>(pool: sqlx::Pool<S>, writers: usize) -> Result<Shop<S>, Error> {
+    let guard = IdempotencyMutationGuard::builder(pool).migrate().build().await?;
+    let policy = Policy::new("orders.create")?;
+    let waiting = policy.clone().wait(std::time::Duration::from_secs(30));
+    Ok(Shop { guard, policy, waiting, turns: Semaphore::new(writers) })
+}
+
+/// A file with WAL and full synchronisation.
+pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work, Error> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    let pool: SqlitePool =
+        SqlitePoolOptions::new().max_connections(connections.max(2)).connect_with(options).await?;
+    pool.execute(
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, sku TEXT NOT NULL, quantity INTEGER NOT NULL)",
+    )
+    .await?;
+    pool.execute("CREATE TABLE plain_records (k TEXT PRIMARY KEY, hash TEXT NOT NULL, code INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID").await?;
+    shop(pool, 1).await
+}
+
+/// A database of its own on the server.
+pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work, Error> {
+    let options = PgConnectOptions::from_str(url)?;
+    let name = format!("bench_{:016x}", fastrand::u64(..));
+    options.connect().await?.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await?;
+    let pool: PgPool = PgPoolOptions::new()
+        .max_connections(connections.max(2))
+        .connect_with(options.database(&name))
+        .await?;
+    pool.execute("CREATE TABLE orders (id bigserial PRIMARY KEY, sku text NOT NULL, quantity int NOT NULL)")
+        .await?;
+    pool.execute("CREATE TABLE plain_records (tenant text, usr text, route text, k text, hash text NOT NULL, code int NOT NULL, body bytea NOT NULL, expires_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, usr, route, k))").await?;
+    pool.execute("CREATE INDEX ON plain_records (expires_at)").await?;
+    shop(pool, Semaphore::MAX_PERMITS).await
+}
+
+macro_rules! work {
+    ($database:ty, $begin:literal, $record:literal, $select:literal) => {
+        impl Work for Shop<$database> {
+            async fn unguarded(&self) -> Result<u64, Error> {
+                let _turn = self.turns.acquire().await?;
+                let mut transaction = self.guard.pool().begin_with($begin).await?;
+                sqlx::query(ORDER).execute(&mut *transaction).await?;
+                transaction.commit().await?;
+                Ok(1)
+            }
+
+            async fn floor(&self, key: &str) -> Result<u64, Error> {
+                let _turn = self.turns.acquire().await?;
+                let mut transaction = self.guard.pool().begin_with($begin).await?;
+                sqlx::query(ORDER).execute(&mut *transaction).await?;
+                sqlx::query($record)
+                    .bind(key)
+                    .bind("v1:-:0123456789012345678901234567890123456789012345678901234567890123")
+                    .bind(201)
+                    .bind(&b"\"ordered\""[..])
+                    .execute(&mut *transaction)
+                    .await?;
+                transaction.commit().await?;
+                Ok(1)
+            }
+
+            async fn guarded(&self, key: &str) -> Result<u64, Error> {
+                self.order(&self.policy, key).await
+            }
+
+            async fn external(&self, key: &str) -> Result<u64, Error> {
+                let request = self.guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new(key)?);
+                self.guard
+                    .run_external(&self.policy, request.of("book")?, async |claim: &Claim<$database>| {
+                        let _turn = self.turns.acquire().await.map_err(|_| IdemError::Lost)?;
+                        let pool = claim.guard().pool();
+                        sqlx::query(ORDER).execute(pool).await.map_err(|_| IdemError::Lost)?;
+                        Ok::<_, IdemError>(Success::new(String::from("ordered")))
+                    })
+                    .await?;
+                Ok(1)
+            }
+
+            async fn point_select(&self, key: &str) -> Result<u64, Error> {
+                sqlx::query($select).bind(key).fetch_one(self.guard.pool()).await?;
+                Ok(1)
+            }
+
+            async fn storm(&self, key: &str) -> Result<u64, Error> {
+                let twins = (0..16).map(|_| Box::pin(self.order(&self.waiting, key)));
+                for outcome in futures_util::future::join_all(twins).await {
+                    outcome?;
+                }
+                Ok(16)
+            }
+        }
+
+        impl Shop<$database> {
+            async fn order(&self, policy: &Policy, key: &str) -> Result<u64, Error> {
+                let request = self.guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new(key)?);
+                self.guard
+                    .run(policy, request.of("book")?, async |mutation: &mut Mutation<$database>| {
+                        sqlx::query(ORDER).execute(&mut **mutation).await.map_err(|_| IdemError::Lost)?;
+                        Ok::<_, IdemError>(Success::new(String::from("ordered")))
+                    })
+                    .await?;
+                Ok(1)
+            }
+        }
+    };
+}
+
+work!(
+    sqlx::Sqlite,
+    "BEGIN IMMEDIATE",
+    "INSERT INTO plain_records (k, hash, code, body) VALUES (?1, ?2, ?3, ?4)",
+    "SELECT request_hash, response_code, response_body FROM idempotency_records WHERE tenant_id = 'acme' \
+     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = ?1"
+);
+work!(
+    sqlx::Postgres,
+    "BEGIN",
+    "INSERT INTO plain_records (tenant, usr, route, k, hash, code, body) \
+     VALUES ('acme', 'user-7', 'orders.create', $1, $2, $3, $4)",
+    "SELECT request_hash, response_code, response_body FROM idempotency_records WHERE tenant_id = 'acme' \
+     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = $1"
+);
