@@ -105,6 +105,7 @@ pub(crate) struct Inner<S: Store> {
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
     tasks: TaskTracker,
+    draining: tokio::sync::Mutex<()>,
     /// How many guarded handlers may be at work at once.
     #[cfg(feature = "axum")]
     places: Arc<Semaphore>,
@@ -123,6 +124,7 @@ impl<S: Store> Inner<S> {
             turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
             waiters: waiters::Waiters::default(),
             tasks: TaskTracker::new(),
+            draining: tokio::sync::Mutex::new(()),
             #[cfg(feature = "axum")]
             places: Arc::new(Semaphore::new(builder.max_detached)),
         }
@@ -208,6 +210,7 @@ impl<S: Store> IdempotencyMutationGuard<S> {
     ///
     /// Call it at shutdown, after the server has stopped accepting requests.
     pub async fn drain(&self, limit: Duration) -> bool {
+        let _alone = self.0.draining.lock().await;
         self.0.tasks.close();
         let drained = tokio::time::timeout(limit, self.0.tasks.wait()).await.is_ok();
         self.0.tasks.reopen();

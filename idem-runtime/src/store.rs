@@ -62,6 +62,8 @@ pub enum Completion {
 pub enum Fault {
     /// It had no effect and may be sent again: a deadlock, a serialization failure, a busy database.
     Again,
+    /// It had no effect: another transaction holds the row for longer than the statement waits.
+    Locked,
     /// It had no effect, and neither will the same statement have later.
     Refused,
     /// The transaction had failed before: nothing of it is kept.
@@ -259,4 +261,25 @@ pub trait Store: sqlx::Database + sealed::Sealed {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Whether a statement of a body failed for a reason that passes: a deadlock, a serialization failure, a busy
+/// or unreachable database. Nothing of the body is kept then, and a retry may succeed.
+///
+/// A guard cannot see into the errors of an application; say it in `release_on`:
+///
+/// ```
+/// use idem_runtime::store::is_transient;
+///
+/// #[derive(Debug)]
+/// enum AppError { Sql(sqlx::Error), Declined }
+///
+/// let release = |error: &AppError| matches!(error, AppError::Sql(error) if is_transient::<sqlx::Sqlite>(error));
+/// assert!(release(&AppError::Sql(sqlx::Error::PoolTimedOut)));
+/// assert!(!release(&AppError::Declined));
+/// ```
+#[must_use]
+pub fn is_transient<S: Store>(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::PoolTimedOut)
+        || matches!(S::classify(error), Fault::Again | Fault::Locked | Fault::Unknown)
 }

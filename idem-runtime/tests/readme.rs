@@ -126,9 +126,8 @@ fn the_code_of_the_readme_is_this_code() {
     for region in include_str!("readme.rs").split("// README\n").skip(1).take(3) {
         let region = region.split("// end").next().unwrap().trim_end();
         let indent = region.len() - region.trim_start_matches(' ').len();
-        let lines = region.lines().map(|line| line.get(indent..).unwrap_or_default());
-        let here: String = lines.map(|line| format!("{line}\n")).collect();
-        assert_eq!(blocks.next().unwrap(), here);
+        let lines: Vec<_> = region.lines().map(|line| line.get(indent..).unwrap_or_default()).collect();
+        assert_eq!(blocks.next().unwrap(), lines.join("\n") + "\n");
     }
     assert_eq!(blocks.next(), None);
 }

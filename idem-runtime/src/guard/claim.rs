@@ -64,12 +64,12 @@ impl<S: Store> Inner<S> {
     /// Dropped before it is ready, the claim is released as soon as it has been made.
     pub(super) async fn claim(self: &Arc<Self>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
         let inner = Arc::clone(self);
-        let claiming = async move { claim(inner, call).await }.in_current_span();
-        match self.tasks.spawn(claiming).await {
-            Ok(claimed) => claimed,
-            // Only a runtime that shuts down ends this task early.
-            Err(_) => Err(Error::StoreUnavailable(None)),
-        }
+        let (give, take) = tokio::sync::oneshot::channel();
+        let claiming = async move {
+            drop(give.send(claim(inner, call).await));
+        };
+        self.tasks.spawn(claiming.in_current_span());
+        take.await.unwrap_or(Err(Error::StoreUnavailable(None)))
     }
 }
 
@@ -84,11 +84,22 @@ async fn claim<S: Store>(inner: Arc<Inner<S>>, call: Arc<Call>) -> Result<Claime
             Ok(Step::Unsettled) => continue,
             Err(error) => error,
         };
+        if S::classify(&error) == Fault::Locked {
+            return met_locked(&inner, &call).await;
+        }
         // After a lost reply the same claim_id recognises what was written.
         let passing = matches!(S::classify(&error), Fault::Again | Fault::Unknown);
         if !passing || !tries.again().await {
             return Err(unavailable(error));
         }
+    }
+}
+
+/// A transaction in flight holds the row: whatever is committed answers, and nobody claims meanwhile.
+async fn met_locked<S: Store>(inner: &Inner<S>, call: &Call) -> Result<Claimed<S>, Error> {
+    match look_first(inner, call).await.map_err(unavailable)? {
+        Some(Step::Met(decision, reading)) => Ok(Claimed::Met(decision, reading)),
+        _ => Err(Error::in_progress(Duration::ZERO)),
     }
 }
 
@@ -118,7 +129,8 @@ async fn claim_once<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Step
     }
 }
 
-/// On a database with one writer a duplicate must not wait for the writer only to be refused.
+/// What a record says that may not be claimed; on a database with one writer a duplicate must not wait for
+/// the writer only to be refused.
 async fn look_first<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Option<Step<S>>> {
     let mut connection = inner.connection().await?;
     let Some(reading) = inner.within(S::read(&mut connection, &call.claim.key)).await? else {

@@ -103,7 +103,13 @@ impl<S: Store> Drop for Held<S> {
         };
         let (inner, call, token) = (Arc::clone(&self.inner), Arc::clone(&self.call), self.token());
         let transaction = self.transaction.take();
-        let cleanup = async move { abandon(&inner, &call, token, transaction, change).await };
+        let renewal = self.renewal.take();
+        let cleanup = async move {
+            if let Some(renewal) = renewal {
+                renewal.stop().await;
+            }
+            abandon(&inner, &call, token, transaction, change).await;
+        };
         self.inner.tasks.spawn_on(cleanup.in_current_span(), &runtime);
     }
 }

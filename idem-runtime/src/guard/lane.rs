@@ -87,6 +87,11 @@ pub(super) struct Tries {
 }
 
 impl Tries {
+    /// One try: for what is repeated later anyway.
+    pub(super) fn once() -> Self {
+        Self { left: 0, pause: Duration::ZERO }
+    }
+
     /// A little under a second in all: for callers that wait.
     pub(super) fn few() -> Self {
         Self { left: 8, pause: Duration::from_millis(4) }
@@ -192,7 +197,7 @@ impl<S: Store> Lane<S> {
             self.doubt(&error);
             reply_lost |= S::classify(&error) == Fault::Unknown;
             let passing = matches!(error, sqlx::Error::PoolTimedOut)
-                || matches!(S::classify(&error), Fault::Again | Fault::Unknown);
+                || matches!(S::classify(&error), Fault::Again | Fault::Locked | Fault::Unknown);
             if !passing || !tries.again().await {
                 return Err(error);
             }

@@ -15,7 +15,16 @@ use crate::store::{NewClaim, Store};
 
 /// Renews until it is dropped. It stops between statements, never inside one.
 pub(super) struct Renewal {
-    _stop: DropGuard,
+    stop: DropGuard,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Renewal {
+    /// Stops and waits until no renewal is under way: none lands after what is written next.
+    pub(super) async fn stop(self) {
+        drop(self.stop);
+        let _ = self.task.await;
+    }
 }
 
 impl Renewal {
@@ -38,8 +47,8 @@ impl Renewal {
         let (inner, claim, token) = (Arc::clone(inner), claim.clone(), claimed.record.token);
         let stopped = stop.clone();
         let renewing = async move { renew(&inner, &claim, token, &stopped).await };
-        tokio::spawn(renewing.in_current_span());
-        Some(Self { _stop: stop.drop_guard() })
+        let task = tokio::spawn(renewing.in_current_span());
+        Some(Self { stop: stop.drop_guard(), task })
     }
 }
 
@@ -65,7 +74,7 @@ async fn renew<S: Store>(
         }
         let change = Change::Renew(terms.lease.min(left.max(Duration::from_millis(1))));
         let written = match inner.lane().await {
-            Ok(mut lane) => lane.write(inner, &claim.key, token, &change, Tries::few()).await,
+            Ok(mut lane) => lane.write(inner, &claim.key, token, &change, Tries::once()).await,
             Err(error) => Err(error),
         };
         match written {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::error::Error;
@@ -151,7 +152,11 @@ impl<S: Store> Settling<S> {
                 let change = Change::Complete(answer, bindings);
                 let writing = self.write_or_yield(lane, &change, Tries::many());
                 // What happened outside must be written: the renewal goes on, and so do we.
-                match tokio::time::timeout(self.call.claim.terms.max_run, writing).await {
+                let written = tokio::time::timeout(self.call.claim.terms.max_run, writing).await;
+                if let Some(renewal) = self.renewal.take() {
+                    renewal.stop().await;
+                }
+                match written {
                     Ok(Err(Error::StoreUnavailable(_) | Error::Lost)) | Err(_) => Err(Error::OutcomeUnknown),
                     Ok(settled) => settled,
                 }
@@ -229,17 +234,19 @@ impl<S: Store> Settling<S> {
     /// Settles a COMMIT whose reply was lost, by a read that waits until its transaction has ended.
     async fn read_back(&self, mut lane: Lane<S>) -> Result<Settled, Error> {
         let (inner, key) = (&self.inner, self.key());
-        let mut tries = Tries::few();
+        let (mut tries, deadline) = (Tries::few(), Instant::now() + inner.patience);
         let reading = loop {
             let reading = match lane.connection(inner).await {
-                Ok(connection) => inner.within(S::read_settled(connection, key, inner.patience)).await,
+                // Less than our own patience, so that the server gives up first and keeps no waiting session.
+                Ok(connection) => inner.within(S::read_settled(connection, key, inner.patience / 2)).await,
                 Err(error) => Err(error),
             };
             match reading {
                 Ok(reading) => break reading,
                 Err(error) => {
                     lane.doubt(&error);
-                    if !tries.again().await {
+                    let late = S::classify(&error) == Fault::Locked || Instant::now() >= deadline;
+                    if late || !tries.again().await {
                         return Err(Error::CommitUnknown);
                     }
                 }

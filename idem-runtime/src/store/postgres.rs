@@ -267,7 +267,10 @@ impl Store for Postgres {
     fn classify(error: &sqlx::Error) -> Fault {
         match error {
             sqlx::Error::Database(_) => match code(error).as_deref() {
-                Some("40001" | "40P01" | "55P03") => Fault::Again,
+                Some("55P03") => Fault::Locked,
+                Some("40001" | "40P01") => Fault::Again,
+                // A full or a read-only server may recover; the statement had no effect.
+                Some(code) if code.starts_with("53") || code == "25006" => Fault::Again,
                 Some("25P02") => Fault::Aborted,
                 // The server ended or doubts the statement itself; whether a commit landed is open.
                 Some("40003" | "57014" | "57P01" | "57P02" | "57P03" | "25P03") => Fault::Unknown,

@@ -253,6 +253,9 @@ impl Store for Sqlite {
     fn classify(error: &sqlx::Error) -> Fault {
         const BUSY: i32 = 5;
         const LOCKED: i32 = 6;
+        const NO_MEMORY: i32 = 7;
+        const READ_ONLY: i32 = 8;
+        const CANNOT_OPEN: i32 = 14;
         const IO: i32 = 10;
         const FULL: i32 = 13;
         match error {
@@ -260,7 +263,7 @@ impl Store for Sqlite {
                 let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
                 // The low byte is the kind; what is above it only refines it.
                 match code & 0xff {
-                    BUSY | LOCKED => Fault::Again,
+                    BUSY | LOCKED | NO_MEMORY | READ_ONLY | CANNOT_OPEN => Fault::Again,
                     IO | FULL => Fault::Unknown,
                     _ => Fault::Refused,
                 }

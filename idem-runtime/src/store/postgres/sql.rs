@@ -35,13 +35,15 @@ macro_rules! columns {
 }
 
 /// One row: the end of the new lease. A snapshot transaction gets $9, as it cannot be renewed. Without $10
-/// this statement alone commits asynchronously; duplicates see the claim at once all the same.
+/// this statement alone commits asynchronously; duplicates see the claim at once all the same. It waits half
+/// a second for a row that a commit in flight holds, such as one that waits for its standby.
 macro_rules! lease {
     () => {
         "lease AS MATERIALIZED (SELECT statement_timestamp() + interval '1 millisecond' * \
          (CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') \
          THEN $8::bigint ELSE $9::bigint END) AS lease_end, set_config('synchronous_commit', \
-         CASE WHEN $10::boolean THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS flush)"
+         CASE WHEN $10::boolean THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS flush, \
+         set_config('lock_timeout', '500', true) AS patience)"
     };
 }
 
