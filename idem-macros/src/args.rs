@@ -5,7 +5,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, Token, parenthesized};
 
-use crate::diag::{Errors, suggestion};
+use crate::diag::{Errors, nearest, suggestion};
 use crate::duration::Duration;
 
 const OPTIONS: [&str; 15] = [
@@ -139,6 +139,8 @@ impl Args {
             "preset" => set(&mut self.preset, name, valued(name, input, "webhook")?, errors),
             unknown => {
                 let hint = suggestion(unknown, &OPTIONS);
+                // What was meant counts as given, so that it is not said to be missing as well.
+                self.broken.extend(nearest(unknown, &OPTIONS).map(str::to_owned));
                 errors.at(name, format_args!("unknown option `{unknown}`: {hint}"));
                 skip_to_comma_keeping_it(input);
             }

@@ -27,18 +27,21 @@ impl Errors {
     }
 }
 
+/// The one of `known` that `word` was probably meant to be.
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), *candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
 /// `did you mean ...?` when one of `known` is near, else the list of all.
 pub(crate) fn suggestion(word: &str, known: &[&str]) -> String {
-    let near = known
-        .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
-        .min();
-    match near {
-        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
-        None => {
-            let list: Vec<String> = known.iter().map(|candidate| format!("`{candidate}`")).collect();
-            format!("expected one of {}", list.join(", "))
-        }
+    if let Some(candidate) = nearest(word, known) {
+        return format!("did you mean `{candidate}`?");
     }
+    let list: Vec<String> = known.iter().map(|candidate| format!("`{candidate}`")).collect();
+    format!("expected one of {}", list.join(", "))
 }

@@ -12,6 +12,8 @@ mod handler;
 mod model;
 mod runtime;
 mod service;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 
