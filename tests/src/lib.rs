@@ -10,6 +10,7 @@ use sqlx::Pool;
 #[cfg(feature = "postgres")]
 mod on_postgres;
 mod on_sqlite;
+pub mod shop;
 
 #[cfg(feature = "postgres")]
 pub use on_postgres::OnPostgres;

@@ -1,0 +1,60 @@
+//! The conformance cases of idempotency over HTTP, and the runner that holds any server against them.
+//!
+//! The cases know nothing of Rust: a server in any language passes or fails them over TCP. The runner knows
+//! nothing of the framework under test.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod case;
+mod client;
+mod control;
+mod counts;
+mod expect;
+mod fill;
+mod report;
+mod run;
+mod shorthand;
+mod step;
+
+pub use answer::Answer;
+pub use case::{Case, Need, Policy, Tier};
+pub use client::Server;
+pub use control::{Control, NoControl};
+pub use report::{Report, Verdict};
+pub use run::run;
+
+/// The cases of this repository.
+const CASES: &str = include_str!("../cases.json");
+
+/// Reads cases from a text in the form of `cases.json`.
+///
+/// # Errors
+///
+/// When it is no JSON, or says something that the vocabulary does not know.
+pub fn read(text: &str) -> serde_json::Result<Vec<Case>> {
+    serde_json::from_value(shorthand::spell_out(serde_json::from_str(text)?))
+}
+
+/// All cases of this repository.
+///
+/// # Panics
+///
+/// When `cases.json` is malformed; a test of this crate reads it.
+#[must_use]
+pub fn all() -> Vec<Case> {
+    read(CASES).expect("cases.json is well-formed")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_cases_are_well_formed_and_each_id_is_there_once() {
+        let cases = super::all();
+        let ids: HashSet<&str> = cases.iter().map(|case| case.id.as_str()).collect();
+        assert_eq!(ids.len(), cases.len());
+        assert!(cases.iter().all(|case| !case.steps.is_empty()));
+    }
+}

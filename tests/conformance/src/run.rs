@@ -1,0 +1,62 @@
+//! Runs one case: its steps in order, until one of them differs.
+
+use std::time::Duration;
+
+use crate::case::{Case, ControlStep, Need, StoreState};
+use crate::client::Server;
+use crate::control::Control;
+use crate::report::{Report, Verdict};
+use crate::step::Play;
+
+/// Runs a case with fresh keys and tells what became of it.
+pub async fn run(case: &Case, server: &Server, control: &impl Control) -> Report {
+    let lacking = case.requires.iter().find_map(|need| control.lacks(*need));
+    if let Some(reason) = lacking {
+        return Report::new(case, Verdict::LeftOut(reason));
+    }
+    let mut play = Play::new(case, server.clone());
+    let mut remarks = Vec::new();
+    let mut failure = None;
+    for (number, step) in case.steps.iter().enumerate() {
+        let done = match &step.control {
+            // Also after a failure: the next case needs the server.
+            Some(act) => {
+                tokio::time::sleep(Duration::from_millis(step.wait_ms)).await;
+                carry_out(act, control).await.map(|()| None)
+            }
+            None if failure.is_some() => continue,
+            None => play.step(step).await,
+        };
+        match done {
+            Ok(None) => {}
+            Ok(Some(alternative)) => remarks.push(format!("step {}: alternative {alternative}", number + 1)),
+            Err(reason) => {
+                failure.get_or_insert_with(|| format!("step {}: {reason}", number + 1));
+            }
+        }
+    }
+    let verdict = failure.map_or(Verdict::Passed(remarks), Verdict::Failed);
+    Report::new(case, verdict)
+}
+
+async fn carry_out(step: &ControlStep, control: &impl Control) -> Result<(), String> {
+    if step.kill.is_some() {
+        control.kill().await?;
+    }
+    if step.start.is_some() {
+        control.start().await?;
+    }
+    match step.store {
+        Some(StoreState::Down) => control.store_down().await,
+        Some(StoreState::Up) => control.store_up().await,
+        None => Ok(()),
+    }
+}
+
+impl Case {
+    /// Whether it does something to the server that other cases would feel.
+    #[must_use]
+    pub fn needs(&self, need: Need) -> bool {
+        self.requires.contains(&need)
+    }
+}
