@@ -16,7 +16,11 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let (generics, where_clause) = (&function.sig.generics, &function.sig.generics.where_clause);
     let request_ty = &function.idem.ty;
-    let request = quote_spanned!(request_ty.span()=> <#request_ty as #idem::IsIdempotency>::Guarded);
+    let guarded = match &model.key {
+        Key::Required => quote!(Guarded),
+        Key::Optional | Key::Expr(_) => quote!(GuardedOptional),
+    };
+    let request = quote_spanned!(request_ty.span()=> <#request_ty as #idem::IsIdempotency>::#guarded);
     let (parameters, bound, received) = arguments(model, &idem);
     let policy = policy(model, &idem);
     let declared = declared(model, &idem);
@@ -104,8 +108,7 @@ pub(crate) fn policy(model: &Model, idem: &TokenStream) -> TokenStream {
 
 fn declared(model: &Model, idem: &TokenStream) -> TokenStream {
     let ignore = &model.ignore;
-    let required = !matches!(model.key, Key::Optional);
-    quote!(#idem::Declared { key_required: #required, ignore: &[#(#ignore),*] })
+    quote!(#idem::Declared { ignore: &[#(#ignore),*] })
 }
 
 /// Makes the user's name of the request usable inside, whether or not the body uses it.
@@ -189,7 +192,7 @@ fn release(model: &Model) -> TokenStream {
     if patterns.is_empty() {
         return quote!(false);
     }
-    quote!(::core::matches!(&__idem_returned, #(::core::result::Result::Err(#patterns))|*))
+    quote!(::core::matches!(&__idem_returned, ::core::result::Result::Err(#(#patterns)|*)))
 }
 
 /// What `bind` reads from the success value, which `carried` gives as an option.

@@ -141,6 +141,22 @@ pub struct Bindings {
     pub outbox_event_id: Option<String>,
 }
 
+impl Bindings {
+    /// Whether every database can hold them: 1 to 255 bytes each, without control characters.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (name, value) in [("task_id", &self.task_id), ("outbox_event_id", &self.outbox_event_id)] {
+            let Some(value) = value else { continue };
+            if value.is_empty() || value.len() > 255 || value.contains(char::is_control) {
+                let length = value.len();
+                return Err(format!(
+                    "its {name} has {length} bytes: 1 to 255 without control characters can be bound"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One row of `idempotency_records`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {

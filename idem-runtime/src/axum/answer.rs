@@ -12,6 +12,8 @@ use crate::record::{Answer, AnswerBody, Record, Timestamp};
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Marks a replay whose body was over the storage limit.
 const BODY_OMITTED: HeaderName = HeaderName::from_static("idempotent-replay-body");
+/// Says that a route did not honour the key of a request.
+pub(super) const STATUS: HeaderName = HeaderName::from_static("idempotency-status");
 /// Until when a retry gets this answer.
 const EXPIRES: HeaderName = HeaderName::from_static("idempotency-key-expires");
 
@@ -28,21 +30,39 @@ const KEPT: [HeaderName; 9] = [
     header::LOCATION,
 ];
 
+/// An answer that cannot be kept.
+pub(super) struct NotKept {
+    /// Why not.
+    pub(super) reason: String,
+    /// The response, unless its body is spoilt.
+    pub(super) response: Option<Response>,
+}
+
 /// The response with its body read, and the answer that is kept of it.
 ///
-/// An error names why the answer cannot be kept; then the response is lost, and the caller must not see it.
+/// Marks that only a replay carries are taken off, also when the handler passed them on from elsewhere, and so
+/// are trailers, which nothing keeps.
 pub(super) async fn keep(
     response: Response,
     also: &[&'static str],
     limit: usize,
-) -> Result<(Response, Answer), String> {
-    let (parts, body) = response.into_parts();
+) -> Result<(Response, Answer), NotKept> {
+    let (mut parts, body) = response.into_parts();
+    for ours in [REPLAYED, BODY_OMITTED, EXPIRES, STATUS, header::TRAILER] {
+        parts.headers.remove(ours);
+    }
     if body.size_hint().upper().is_none() {
-        return Err("its body is a stream of unknown length: collect it before it is returned".to_owned());
+        return Err(NotKept {
+            reason: "its body is a stream of unknown length: collect it before it is returned".to_owned(),
+            response: Some(Response::from_parts(parts, body)),
+        });
     }
     let bytes = match body.collect().await {
         Ok(collected) => collected.to_bytes(),
-        Err(error) => return Err(format!("its body failed half-way: {error}")),
+        Err(error) => {
+            let reason = format!("its body failed half-way: {error}");
+            return Err(NotKept { reason, response: None });
+        }
     };
     let kept = |name: &HeaderName| {
         KEPT.contains(name) || also.iter().any(|also| name.as_str().eq_ignore_ascii_case(also))

@@ -1,6 +1,7 @@
 //! What a guarded handler takes from the request: who asks, under which key, and the very bytes sent.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, OriginalUri, Request};
@@ -42,22 +43,45 @@ where
     }
 }
 
+/// Whether a request without a key is refused, before its body is read.
+pub trait KeyRule: Send + Sync {
+    /// Refused, or not.
+    const REQUIRED: bool;
+}
+
+/// The request must carry a key.
+#[derive(Debug)]
+pub struct KeyNeeded;
+
+/// The request may come without a key, or its key is taken from somewhere else.
+#[derive(Debug)]
+pub struct KeyOptional;
+
+impl KeyRule for KeyNeeded {
+    const REQUIRED: bool = true;
+}
+
+impl KeyRule for KeyOptional {
+    const REQUIRED: bool = false;
+}
+
 /// What `#[idempotent]` makes of a handler's first parameter; no other code can claim with it.
-pub struct Guarded<S: Store> {
+pub struct Guarded<S: Store, K = KeyNeeded> {
     pub(super) guard: IdempotencyMutationGuard<S>,
     pub(super) scope: Scope,
     pub(super) key: Option<IdempotencyKey>,
     method: Method,
     uri: Uri,
+    rule: PhantomData<fn() -> K>,
 }
 
-impl<S: Store> fmt::Debug for Guarded<S> {
+impl<S: Store, K> fmt::Debug for Guarded<S, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
-impl<S: Store> Guarded<S> {
+impl<S: Store, K> Guarded<S, K> {
     /// The guard that the application's state named.
     pub fn guard(&self) -> &IdempotencyMutationGuard<S> {
         &self.guard
@@ -78,20 +102,24 @@ impl<S: Store> Guarded<S> {
     }
 }
 
-impl<A> FromRequestParts<A> for Guarded<A::Store>
+impl<A, K> FromRequestParts<A> for Guarded<A::Store, K>
 where
     A: IdempotencyState + Send + Sync,
+    K: KeyRule,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &A) -> Result<Self, Response> {
         let (guard, scope, key) = identify(parts, state).await?;
+        if K::REQUIRED && key.is_none() {
+            return Err(Error::KeyRequired.into_response());
+        }
         // The path as the client sent it, before any nesting.
         let uri = match parts.extensions.get::<OriginalUri>() {
             Some(OriginalUri(uri)) => uri.clone(),
             None => parts.uri.clone(),
         };
-        Ok(Self { guard, scope, key, method: parts.method.clone(), uri })
+        Ok(Self { guard, scope, key, method: parts.method.clone(), uri, rule: PhantomData })
     }
 }
 
@@ -150,7 +178,7 @@ impl<A: Send + Sync> FromRequestParts<A> for NoBody {
 
 /// Tells a wrapped argument that reads the body from one that reads the head.
 #[derive(Debug)]
-pub struct Via<M>(std::marker::PhantomData<M>);
+pub struct Via<M>(PhantomData<M>);
 
 async fn receive<A: Send + Sync>(
     request: Request,

@@ -7,7 +7,6 @@ use tracing::Instrument;
 
 use crate::axum::answer;
 use crate::axum::extract::{Guarded, ReceivedBytes};
-use crate::axum::problem::Retryable;
 use crate::error::Error;
 use crate::guard::{
     Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
@@ -21,8 +20,6 @@ use crate::store::Store;
 /// What a handler's attribute declares, besides its policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Declared {
-    /// Whether a request without a key is refused; otherwise it runs under a key of its own.
-    pub key_required: bool,
     /// JSON pointers that are not part of the fingerprint.
     pub ignore: &'static [&'static str],
 }
@@ -50,22 +47,27 @@ pub async fn judge<S: Store>(
     headers: &'static [&'static str],
 ) -> HandlerVerdict {
     let Returned { response, is_err, release, bindings } = returned;
-    // A refusal that the body only hands on, of an operation inside it, is not its own outcome.
-    if release || response.extensions().get::<Retryable>().is_some() {
+    if release {
         return Verdict::Released { error: response };
     }
     let status = response.status();
+    let failed = is_err || status.is_client_error() || status.is_server_error();
     match answer::keep(response, headers, guard.max_answer_bytes()).await {
-        Err(reason) => Verdict::NotRecordable { reason },
-        Ok((response, answer)) if is_err || status.is_client_error() || status.is_server_error() => {
-            Verdict::Failed { error: response, answer: Some(answer) }
-        }
+        Ok((response, answer)) if failed => Verdict::Failed { error: response, answer: Some(answer) },
         Ok((response, answer)) => Verdict::Succeeded { value: response, answer, bindings },
+        // A failure is a failure whether or not its answer can be kept.
+        Err(lost) if failed => {
+            let reason = lost.reason;
+            let response =
+                lost.response.unwrap_or_else(|| Error::AnswerNotRecordable { reason }.into_response());
+            Verdict::Failed { error: response, answer: None }
+        }
+        Err(lost) => Verdict::NotRecordable { reason: lost.reason },
     }
 }
 
-fn call<S: Store>(
-    idem: &Guarded<S>,
+fn call<S: Store, K>(
+    idem: &Guarded<S, K>,
     policy: &Policy,
     mode: Mode,
     declared: &Declared,
@@ -74,7 +76,6 @@ fn call<S: Store>(
 ) -> Result<Call, Error> {
     let key = match key.or_else(|| idem.key.clone()) {
         Some(key) => key,
-        None if declared.key_required => return Err(Error::KeyRequired),
         // Nobody can send it, so the request is linked to no other.
         None => IdempotencyKey::derived("unkeyed", &[uuid::Uuid::new_v4().to_string().as_str()]),
     };
@@ -84,8 +85,8 @@ fn call<S: Store>(
 }
 
 /// Runs a handler's body at most once in a transaction.
-pub async fn run<S: Store>(
-    idem: Guarded<S>,
+pub async fn run<S: Store, K>(
+    idem: Guarded<S, K>,
     policy: &'static Policy,
     declared: Declared,
     received: ReceivedBytes,
@@ -99,8 +100,8 @@ pub async fn run<S: Store>(
 }
 
 /// Runs a handler's body at most once without a transaction.
-pub async fn run_external<S: Store>(
-    idem: Guarded<S>,
+pub async fn run_external<S: Store, K>(
+    idem: Guarded<S, K>,
     policy: &'static Policy,
     declared: Declared,
     received: ReceivedBytes,

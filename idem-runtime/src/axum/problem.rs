@@ -6,10 +6,6 @@ use axum::response::{IntoResponse, Response};
 
 use crate::error::Error;
 
-/// Marks a refusal that the same request may meet differently later: it is no outcome to record.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Retryable;
-
 impl IntoResponse for Error {
     /// A problem that no cache keeps, with the `code` to branch on and whether a plain retry can help.
     fn into_response(self) -> Response {
@@ -32,10 +28,6 @@ impl IntoResponse for Error {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if self.is_retryable() {
-            response.extensions_mut().insert(Retryable);
-        }
-        let headers = response.headers_mut();
         if let Some(after) = self.retry_after() {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
         }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use crate::error::Error;
+use crate::guard::Inner;
 use crate::guard::claim::Call;
 use crate::guard::external::Claim;
 use crate::guard::held::Held;
+use crate::guard::nesting::{self, Frame};
 use crate::guard::obtain::Obtained;
 use crate::guard::settle::{Ending, Settled};
-use crate::guard::{Inner, nesting};
 use crate::mutation::Mutation;
 use crate::record::{Answer, Bindings, Record, Timestamp};
 use crate::store::Store;
@@ -74,17 +75,20 @@ pub(crate) async fn run_in_transaction<S: Store, R, T, E>(
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
     let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
-    let mut held = match inner.obtain(call).await? {
-        Obtained::Held(held) => held,
-        Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
+    let mut held = match inner.obtain(call).await {
+        Ok(Obtained::Held(held)) => held,
+        Ok(Obtained::Recorded(record)) => return frame.reported(Ok(Ran::Recorded(record))),
+        Err(error) => return frame.reported(Err(error)),
     };
     let Some(mutation) = held.start() else {
         return Err(Error::StoreUnavailable(None));
     };
     // Dropped while the body runs, `held` rolls back and releases.
-    let result = AssertUnwindSafe(nesting::within(frame, body(mutation))).catch_unwind().await;
+    let running = nesting::within(Arc::clone(&frame), body(mutation));
+    let result = AssertUnwindSafe(running).catch_unwind().await;
+    let verdict = result.map(|result| unless_refused(&frame, judge(result)));
     let bound = held.bindings();
-    conclude(held, bound, result.map(judge), Ending::Failed(None)).await
+    frame.reported(conclude(held, bound, verdict, Ending::Failed(None)).await)
 }
 
 /// Runs `body` without a transaction, between a durable claim and a durable answer.
@@ -95,15 +99,26 @@ pub(crate) async fn run_outside<S: Store, R, T, E>(
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
     let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
-    let mut held = match inner.obtain(call).await? {
-        Obtained::Held(held) => held,
-        Obtained::Recorded(record) => return Ok(Ran::Recorded(record)),
+    let mut held = match inner.obtain(call).await {
+        Ok(Obtained::Held(held)) => held,
+        Ok(Obtained::Recorded(record)) => return frame.reported(Ok(Ran::Recorded(record))),
+        Err(error) => return frame.reported(Err(error)),
     };
     held.start();
     let claim = Claim::new(inner, held.record().clone());
     // Dropped while the body runs, `held` ends the lease, and `on_lapse` decides.
-    let result = AssertUnwindSafe(nesting::within(frame, body(&claim))).catch_unwind().await;
-    conclude(held, claim.into_bindings(), result.map(judge), Ending::Unknown).await
+    let running = nesting::within(Arc::clone(&frame), body(&claim));
+    let result = AssertUnwindSafe(running).catch_unwind().await;
+    let verdict = result.map(|result| unless_refused(&frame, judge(result)));
+    frame.reported(conclude(held, claim.into_bindings(), verdict, Ending::Unknown).await)
+}
+
+/// A failure that hands on the refusal of an operation inside is released: a refusal is never stored.
+fn unless_refused<T, E>(frame: &Frame, verdict: Verdict<T, E>) -> Verdict<T, E> {
+    match verdict {
+        Verdict::Failed { error, .. } if frame.was_refused_inside() => Verdict::Released { error },
+        verdict => verdict,
+    }
 }
 
 /// Writes the verdict; `unrecordable` is the ending of a success that cannot be kept.
@@ -120,6 +135,10 @@ async fn conclude<S: Store, T, E>(
                 task_id: bindings.task_id.or(bound.task_id),
                 outbox_event_id: bindings.outbox_event_id.or(bound.outbox_event_id),
             };
+            if let Err(reason) = bindings.check() {
+                held.end(unrecordable).await?;
+                return Err(Error::AnswerNotRecordable { reason });
+            }
             let settled = held.end(Ending::Succeeded(answer, bindings.clone())).await?;
             Ok(match settled {
                 Settled::Written(expires_at) => Ran::First { value, attempt, expires_at, bindings },

@@ -107,6 +107,7 @@ impl<S: Store> Claim<S> {
     }
 
     async fn bind(&self, bindings: Bindings) -> Result<(), Error> {
+        bindings.check().map_err(|reason| Error::AnswerNotRecordable { reason })?;
         let mut lane = self.inner.lane().await.map_err(unavailable)?;
         let change = Change::Bind(bindings.clone());
         let written =

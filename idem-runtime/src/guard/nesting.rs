@@ -2,6 +2,7 @@
 //! itself or commit apart from it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
 use crate::key::RecordKey;
@@ -17,6 +18,24 @@ pub(super) struct Frame {
     key: RecordKey,
     mode: Mode,
     outer: Option<Arc<Frame>>,
+    /// Whether the operation that ended last inside this one was told to come again later.
+    refused_inside: AtomicBool,
+}
+
+impl Frame {
+    /// Whether a failure of this operation only hands on a refusal that may pass; that is no outcome to pin.
+    pub(super) fn was_refused_inside(&self) -> bool {
+        self.refused_inside.load(Ordering::Relaxed)
+    }
+
+    /// Tells the operation around this one how this one ended.
+    pub(super) fn reported<T>(&self, ended: Result<T, Error>) -> Result<T, Error> {
+        if let Some(outer) = &self.outer {
+            let refused = ended.as_ref().is_err_and(Error::is_retryable);
+            outer.refused_inside.store(refused, Ordering::Relaxed);
+        }
+        ended
+    }
 }
 
 /// The frame of a new operation, or why it may not begin here.
@@ -36,7 +55,7 @@ pub(super) fn enter(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame
         }
         frame = open.outer.as_deref();
     }
-    Ok(Arc::new(Frame { guard, key: key.clone(), mode, outer }))
+    Ok(Arc::new(Frame { guard, key: key.clone(), mode, outer, refused_inside: AtomicBool::new(false) }))
 }
 
 /// Runs `body` with `frame` open.

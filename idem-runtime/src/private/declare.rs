@@ -17,6 +17,9 @@ pub trait IsIdempotency {
     /// What the handler's first argument becomes.
     #[cfg(feature = "axum")]
     type Guarded;
+    /// The same where a request may come without a key.
+    #[cfg(feature = "axum")]
+    type GuardedOptional;
     /// What an external body holds.
     type Claim;
 }
@@ -24,12 +27,16 @@ pub trait IsIdempotency {
 impl<S: Store> IsIdempotency for Idempotency<S> {
     #[cfg(feature = "axum")]
     type Guarded = crate::axum::extract::Guarded<S>;
+    #[cfg(feature = "axum")]
+    type GuardedOptional = crate::axum::extract::Guarded<S, crate::axum::extract::KeyOptional>;
     type Claim = Claim<S>;
 }
 
 impl<T: IsIdempotency> IsIdempotency for &T {
     #[cfg(feature = "axum")]
     type Guarded = T::Guarded;
+    #[cfg(feature = "axum")]
+    type GuardedOptional = T::GuardedOptional;
     type Claim = T::Claim;
 }
 

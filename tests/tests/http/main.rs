@@ -5,6 +5,7 @@
 mod client;
 mod disconnect;
 mod failures;
+mod honest;
 mod inside;
 mod killed;
 mod options;

@@ -7,17 +7,15 @@ use std::pin::Pin;
 
 use axum::extract::{FromRequestParts, Request};
 use axum::handler::Handler;
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 
+use crate::axum::answer::STATUS;
 use crate::axum::extract::Guarded;
 use crate::axum::state::IdempotencyState;
 use crate::guard::Idempotency;
 use crate::store::Store;
-
-/// Says on a response that the request's idempotency key was not honoured.
-const STATUS: HeaderName = HeaderName::from_static("idempotency-status");
 
 /// A handler whose stance is declared; the parameter is axum's own marker of a handler's arguments.
 #[diagnostic::on_unimplemented(
@@ -34,7 +32,7 @@ pub trait DeclaresStance {}
 /// A first argument that is a stance.
 pub trait Stance {}
 
-impl<S: Store> Stance for Guarded<S> {}
+impl<S: Store, K> Stance for Guarded<S, K> {}
 impl<S: Store> Stance for Delegated<S> {}
 
 macro_rules! declares {
