@@ -128,7 +128,7 @@ impl Error {
                 "IDEMPOTENCY_STORE_UNAVAILABLE"
             }
             Self::Fingerprint(_) => "IDEMPOTENCY_REQUEST_INVALID",
-            Self::Panicked => "IDEMPOTENCY_PANICKED",
+            Self::Panicked => "IDEMPOTENCY_HANDLER_FAILED",
             Self::TransactionAborted
             | Self::Nested { .. }
             | Self::AnswerNotRecordable { .. }

@@ -11,7 +11,7 @@ impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut problem = serde_json::json!({
-            "type": "about:blank",
+            "type": format!("urn:idem:problem:{}", self.code().to_ascii_lowercase().replace('_', "-")),
             "title": status.canonical_reason().unwrap_or_default(),
             "status": status.as_u16(),
             "code": self.code(),

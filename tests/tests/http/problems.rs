@@ -75,7 +75,7 @@ impl Expected {
         assert!(detail.as_str().unwrap().contains(self.detail), "{detail}");
         members.remove("changed");
         let wanted = serde_json::json!({
-            "type": "about:blank",
+            "type": format!("urn:idem:problem:{}", self.code.to_lowercase().replace('_', "-")),
             "title": self.title,
             "status": self.status,
             "code": self.code,
@@ -134,7 +134,8 @@ async fn a_failure_without_an_answer_is_a_problem_that_a_retry_does_not_help<F: 
     let site = site::<F>().await;
     let panicking = || order_of(r#"{"name":"panic"}"#);
     let panicked = site.send(panicking()).await;
-    Expected::new(500, "Internal Server Error", "IDEMPOTENCY_PANICKED", "the request failed").is(&panicked);
+    Expected::new(500, "Internal Server Error", "IDEMPOTENCY_HANDLER_FAILED", "the request failed")
+        .is(&panicked);
     let failed = || Expected::new(409, "Conflict", "IDEMPOTENCY_FAILED", "failed before");
     failed().is(&site.send(panicking()).await);
     failed().is(&site.send(panicking()).await);
