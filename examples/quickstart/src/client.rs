@@ -1,98 +1,140 @@
-//! The client of the demo: sends calls, compares and counts their answers, and asks the database.
+//! The client of the demo: sends requests, compares and counts their answers, and asks the database.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
+use axum::body::{Body, Bytes};
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use hyper_util::client::legacy::Client as Connections;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use idem_runtime::{Error, IdempotencyKey, IdempotencyMutationGuard, RecordKey, Route, Scope, Status};
 use uuid::Uuid;
 
 use crate::database::{Rows, ShopDatabase};
 use crate::error::DemoError;
-use crate::process::Worker;
-use crate::protocol::{Answer, Body, Call, Done};
-use crate::{orders, payments};
+
+const USER: &str = "ada";
+
+/// One request of the demo; sent again it is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) path: &'static str,
+    pub(crate) route: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) json: String,
+    pub(crate) stall: bool,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) replayed: bool,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    /// A member of the JSON body.
+    pub(crate) fn member(&self, name: &str) -> String {
+        let json: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        json[name].as_str().unwrap_or("?").chars().take(8).collect()
+    }
+
+    /// The code of a refusal by the guard.
+    pub(crate) fn is(&self, code: &str) -> bool {
+        let json: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        json["code"] == code
+    }
+}
 
 /// What the client has sent and received.
 pub(crate) struct Client<D: ShopDatabase> {
     guard: IdempotencyMutationGuard<D>,
+    connections: Connections<HttpConnector, Body>,
     /// New in each run, so that a database can be used again.
     tenant: String,
-    /// The records of all calls, each with the first answer that came from it.
-    seen: HashMap<RecordKey, Option<Done>>,
-    counts: Summary,
+    /// The first successful answer of each key.
+    seen: Mutex<HashMap<RecordKey, Option<Bytes>>>,
+    counts: Mutex<Summary>,
 }
 
 impl<D: ShopDatabase> Client<D> {
     pub(crate) fn new(guard: IdempotencyMutationGuard<D>) -> Self {
         let tenant = format!("demo-{}", Uuid::new_v4().simple());
-        Self { guard, tenant, seen: HashMap::new(), counts: Summary::default() }
+        let connections = Connections::builder(TokioExecutor::new()).build_http();
+        Self { guard, connections, tenant, seen: Mutex::default(), counts: Mutex::default() }
     }
 
-    /// A call of this run.
-    pub(crate) fn call(&self, key: &str, body: Body) -> Call {
-        let (tenant, user) = (self.tenant.clone(), "user-7".to_owned());
-        Call { tenant, user, idempotency_key: key.to_owned(), body, stall: false }
-    }
-
-    pub(crate) async fn send(&mut self, worker: &mut Worker, call: &Call) -> Result<(), DemoError> {
-        self.seen.entry(record_key(call)?).or_default();
-        self.counts.requests += 1;
-        worker.send(call).await
-    }
-
-    /// The answer to `call`, which must be the first answer of its key if it is one of the body.
-    pub(crate) async fn receive(&mut self, worker: &mut Worker, call: &Call) -> Result<Answer, DemoError> {
-        let answer = worker.receive_answer().await?;
-        match &answer {
-            Answer::InProgress { .. } => self.counts.in_progress += 1,
-            Answer::Conflict => self.counts.conflicts += 1,
-            Answer::Failed { .. } => {}
-            Answer::Done(done) => {
-                self.counts.replayed += u64::from(done.replayed);
-                let first = self.seen.entry(record_key(call)?).or_default();
-                let first = first.get_or_insert_with(|| done.clone());
-                if !done.says_the_same_as(first) {
-                    return Err(DemoError::unexpected("an answer unlike the first one", answer));
-                }
+    /// Sends a request; an answer of the body must be the first of its key, byte for byte.
+    pub(crate) async fn send(&self, authority: &str, call: &Call) -> Result<Answer, DemoError> {
+        let key = self.record_key(call)?;
+        lock(&self.seen).entry(key.clone()).or_default();
+        lock(&self.counts).requests += 1;
+        let mut request = Request::post(format!("http://{authority}{}", call.path))
+            .header("x-tenant", &self.tenant)
+            .header("x-user", USER)
+            .header("idempotency-key", call.key)
+            .header("content-type", "application/json");
+        if call.stall {
+            request = request.header("x-stall", "1");
+        }
+        let response = self.connections.request(request.body(Body::from(call.json.clone()))?).await?;
+        let (head, body) = response.into_parts();
+        let replayed = head.headers.contains_key("idempotent-replayed");
+        let answer = Answer { status: head.status, replayed, body: body.collect().await?.to_bytes() };
+        let mut counts = lock(&self.counts);
+        counts.replayed += u64::from(answer.replayed);
+        counts.in_progress += u64::from(answer.is("IDEMPOTENCY_IN_PROGRESS"));
+        counts.conflicts += u64::from(answer.is("IDEMPOTENCY_KEY_CONFLICT"));
+        if answer.status.is_success() {
+            let mut seen = lock(&self.seen);
+            let first = seen.entry(key).or_default().get_or_insert_with(|| answer.body.clone());
+            if *first != answer.body {
+                return Err(DemoError::unexpected("an answer unlike the first one", &answer));
             }
         }
         Ok(answer)
     }
 
-    pub(crate) async fn ask(&mut self, worker: &mut Worker, call: &Call) -> Result<Answer, DemoError> {
-        self.send(worker, call).await?;
-        self.receive(worker, call).await
-    }
-
     /// Refuses any other rows of the key of `call`.
     pub(crate) async fn expect_rows(&self, call: &Call, expected: Rows) -> Result<(), DemoError> {
-        let rows = D::count_rows(self.guard.pool(), &record_key(call)?).await?;
+        let rows = D::count_rows(self.guard.pool(), &self.record_key(call)?).await?;
         if rows == expected { Ok(()) } else { Err(DemoError::unexpected("the rows of a key", rows)) }
+    }
+
+    /// The attempt that the record of `call` has come to.
+    pub(crate) async fn attempt(&self, call: &Call) -> Result<i64, DemoError> {
+        let reading = self.guard.read(&self.record_key(call)?).await?;
+        Ok(reading.map_or(0, |reading| reading.record.token.attempt))
     }
 
     /// Counts in the database what took effect.
     pub(crate) async fn summary(&self) -> Result<Summary, DemoError> {
-        let mut summary = self.counts.clone();
-        for key in self.seen.keys() {
-            let reading = self.guard.read(key).await?;
+        let mut summary = lock(&self.counts).clone();
+        let keys: Vec<RecordKey> = lock(&self.seen).keys().cloned().collect();
+        for key in keys {
+            let reading = self.guard.read(&key).await?;
             if reading.is_some_and(|reading| reading.record.status == Status::Succeeded) {
                 summary.executed += 1;
             }
-            let rows = D::count_rows(self.guard.pool(), key).await?;
-            summary.double_effects += u64::from(rows.are_double());
+            summary.double_effects += u64::from(D::count_rows(self.guard.pool(), &key).await?.are_double());
         }
         Ok(summary)
     }
+
+    /// The record that `call` is about.
+    fn record_key(&self, call: &Call) -> Result<RecordKey, Error> {
+        let scope = Scope::new(&self.tenant, USER)?;
+        Ok(RecordKey::new(scope, Route::new(call.route)?, IdempotencyKey::new(call.key)?))
+    }
 }
 
-/// The record that `call` is about.
-fn record_key(call: &Call) -> Result<RecordKey, Error> {
-    let route = match call.body {
-        Body::CreateOrder(_) => orders::ROUTE,
-        Body::Pay(_) => payments::ROUTE,
-    };
-    let scope = Scope::new(&call.tenant, &call.user)?;
-    Ok(RecordKey::new(scope, Route::new(route)?, IdempotencyKey::new(&call.idempotency_key)?))
+/// What is locked here stays whole whoever panics while holding it.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The last line of the demo.

@@ -19,7 +19,7 @@ pub(crate) const TABLES: &str = "
     );
     CREATE TABLE IF NOT EXISTS tasks (
         task_id text PRIMARY KEY, tenant text NOT NULL, idempotency_key text NOT NULL,
-        order_id text NOT NULL
+        order_id text NOT NULL, packed boolean NOT NULL DEFAULT false
     );
     CREATE TABLE IF NOT EXISTS charges (
         downstream_key text PRIMARY KEY, tenant text NOT NULL, idempotency_key text NOT NULL,
@@ -50,9 +50,14 @@ pub(crate) trait ShopDatabase: Store {
     fn insert_task(
         connection: &mut ConnectionOf<Self>,
         key: &RecordKey,
-        task_id: &str,
         order: &Order,
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
+
+    /// The orders of a tenant.
+    fn orders(pool: &Pool<Self>, tenant: &str) -> impl Future<Output = sqlx::Result<Vec<Order>>> + Send;
+
+    /// Does what is still to be done.
+    fn pack_tasks(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<()>> + Send;
 
     /// Inserts a charge, unless this downstream key has one; the id of the charge that is there then.
     fn insert_charge(

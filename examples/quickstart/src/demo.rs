@@ -2,68 +2,61 @@
 
 use std::time::{Duration, Instant};
 
+use axum::http::StatusCode;
+use futures_util::future::{join, join_all};
 use idem_runtime::IdempotencyMutationGuard;
 
-use crate::client::Client;
+use crate::client::{Call, Client};
 use crate::database::{Rows, ShopDatabase};
 use crate::error::DemoError;
-use crate::orders::{LEASE, NewOrder};
-use crate::payments::{DECLINED_ONCE, Payment};
-use crate::process::{TOO_LONG, Worker};
-use crate::protocol::{Answer, Body, Call, Message};
+use crate::payments::DECLINED_ONCE;
+use crate::process::Service;
 
 /// How many duplicates of the first order are sent at once.
 const DUPLICATES: usize = 50;
-/// The longest pause before an order is asked for again.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// The pause before an order is asked for again.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Nothing here takes this long; without an end a defect would look like a slow machine.
+const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// Prepares the database, plays all steps and prints the result as the last line.
 pub(crate) async fn run<D: ShopDatabase>(url: &str) -> Result<(), DemoError> {
     let guard = IdempotencyMutationGuard::builder(D::open(url).await?).migrate().build().await?;
     D::create_tables(guard.pool()).await?;
-    let mut demo =
-        Demo { url, a: Worker::start(url).await?, b: Worker::start(url).await?, client: Client::new(guard) };
-    println!("{}, workers A (process {}) and B (process {})\n", D::NAME, demo.a.id(), demo.b.id());
-    let played = demo.play().await;
+    let mut demo = Demo { url, service: Service::start(url).await?, client: Client::new(guard) };
+    let (id, authority) = (demo.service.id(), &demo.service.authority);
+    println!("{}, process {id} on http://{authority}\n", D::NAME);
+    let played = tokio::time::timeout(TOO_LONG, demo.play()).await;
     let summary = demo.client.summary().await?;
     println!("{summary}");
-    played?;
-    demo.a.stop().await?;
-    demo.b.stop().await?;
+    played.unwrap_or_else(|_| Err(DemoError::unexpected("the demo", "a pause of a minute")))?;
     summary.verdict()
 }
 
 struct Demo<'a, D: ShopDatabase> {
     url: &'a str,
-    a: Worker,
-    b: Worker,
+    service: Service,
     client: Client<D>,
 }
 
 impl<D: ShopDatabase> Demo<'_, D> {
     async fn play(&mut self) -> Result<(), DemoError> {
-        let order = self.client.call("order-1", Body::CreateOrder(books(1)));
+        let order = books("order-1", 1);
         self.send_many_at_once(&order).await?;
         self.send_again(&order).await?;
         self.send_another_body(&order).await?;
         self.pay_after_a_decline().await?;
-        let order = self.client.call("order-2", Body::CreateOrder(books(2)));
-        self.kill_a_worker_in(&order).await?;
-        self.start_it_again_for(&order).await
+        self.kill_the_service_in(&books("order-2", 2)).await
     }
 
-    async fn send_many_at_once(&mut self, order: &Call) -> Result<(), DemoError> {
-        for _ in 0..DUPLICATES / 2 {
-            self.client.send(&mut self.a, order).await?;
-            self.client.send(&mut self.b, order).await?;
-        }
+    async fn send_many_at_once(&self, order: &Call) -> Result<(), DemoError> {
+        let sent = (0..DUPLICATES).map(|_| self.client.send(&self.service.authority, order));
         let (mut first, mut replayed, mut in_progress) = (0, 0, 0);
-        for number in 0..DUPLICATES {
-            let worker = if number < DUPLICATES / 2 { &mut self.a } else { &mut self.b };
-            match self.client.receive(worker, order).await? {
-                Answer::Done(done) if done.replayed => replayed += 1,
-                Answer::Done(_) => first += 1,
-                Answer::InProgress { .. } => in_progress += 1,
+        for answer in join_all(sent).await {
+            match answer? {
+                answer if answer.replayed => replayed += 1,
+                answer if answer.status == StatusCode::CREATED => first += 1,
+                answer if answer.is("IDEMPOTENCY_IN_PROGRESS") => in_progress += 1,
                 other => return Err(DemoError::unexpected("a duplicate", other)),
             }
         }
@@ -73,85 +66,86 @@ impl<D: ShopDatabase> Demo<'_, D> {
         if first == 1 { Ok(()) } else { Err(DemoError::unexpected("duplicates", came)) }
     }
 
-    async fn send_again(&mut self, order: &Call) -> Result<(), DemoError> {
-        match self.client.ask(&mut self.b, order).await? {
-            Answer::Done(done) if done.replayed => {
-                show("2", "the order again, through B", &format!("replayed: order {}", done.ids()));
-                Ok(())
-            }
-            other => Err(DemoError::unexpected("a retry", other)),
+    async fn send_again(&self, order: &Call) -> Result<(), DemoError> {
+        let answer = self.client.send(&self.service.authority, order).await?;
+        if !answer.replayed || answer.status != StatusCode::CREATED {
+            return Err(DemoError::unexpected("a retry", answer));
         }
-    }
-
-    async fn send_another_body(&mut self, order: &Call) -> Result<(), DemoError> {
-        let other = Call { body: Body::CreateOrder(books(7)), ..order.clone() };
-        match self.client.ask(&mut self.a, &other).await? {
-            Answer::Conflict => show("3", "its key with another quantity", "conflict, nothing done"),
-            other => return Err(DemoError::unexpected("another order with the same key", other)),
-        }
-        self.client.expect_rows(order, Rows::ONE_ORDER).await
-    }
-
-    async fn pay_after_a_decline(&mut self) -> Result<(), DemoError> {
-        let payment = Payment { card: DECLINED_ONCE.to_owned(), cents: 1999 };
-        let payment = self.client.call("payment-1", Body::Pay(payment));
-        match self.client.ask(&mut self.a, &payment).await? {
-            Answer::Failed { reason } => show("4", "a payment, through A", &format!("failed: {reason}")),
-            other => return Err(DemoError::unexpected("a declined card", other)),
-        }
-        match self.client.ask(&mut self.b, &payment).await? {
-            Answer::Done(done) if !done.replayed && done.attempt == 2 => {
-                self.client.expect_rows(&payment, Rows::ONE_PAYMENT).await?;
-                show("", "the payment again, through B", &format!("attempt 2: charge {}, 1 row", done.ids()));
-                Ok(())
-            }
-            other => Err(DemoError::unexpected("the retry of a payment", other)),
-        }
-    }
-
-    async fn kill_a_worker_in(&mut self, order: &Call) -> Result<(), DemoError> {
-        let sent = Instant::now();
-        self.client.send(&mut self.a, &Call { stall: true, ..order.clone() }).await?;
-        match self.a.receive().await? {
-            Message::Stalled => self.a.kill().await?,
-            other => return Err(DemoError::unexpected("a stalled order", other)),
-        }
-        show("5", "a second order, through A", "A killed after its INSERT");
-        let mut refused = 0;
-        let done = loop {
-            match self.client.ask(&mut self.b, order).await? {
-                Answer::InProgress { retry_after } if sent.elapsed() < TOO_LONG => {
-                    refused += 1;
-                    tokio::time::sleep(retry_after.min(LONGEST_PAUSE)).await;
-                }
-                // The lease began after `sent`, so nobody may have the order before it ends.
-                Answer::Done(done) if done.attempt == 2 && !done.replayed && sent.elapsed() >= LEASE => {
-                    break done;
-                }
-                other => return Err(DemoError::unexpected("the retry of a killed order", other)),
-            }
-        };
-        self.client.expect_rows(order, Rows::ONE_ORDER).await?;
-        let waited = sent.elapsed().as_secs_f32();
-        show("", "the order again, through B", &format!("{refused} in progress, for {waited:.1} s"));
-        show("", "", &format!("attempt 2: order {}, 1 row", done.ids()));
+        let (id, task) = (answer.member("id"), answer.member("task_id"));
+        show("2", "the order again", &format!("replayed: order {id}, task {task}"));
         Ok(())
     }
 
-    async fn start_it_again_for(&mut self, order: &Call) -> Result<(), DemoError> {
-        self.a = Worker::start(self.url).await?;
-        match self.client.ask(&mut self.a, order).await? {
-            Answer::Done(done) if done.replayed && done.attempt == 2 => {
-                show("6", "the order again, through a new A", &format!("replayed: order {}\n", done.ids()));
-                Ok(())
-            }
-            other => Err(DemoError::unexpected("the answer of a new worker", other)),
+    async fn send_another_body(&self, order: &Call) -> Result<(), DemoError> {
+        let other = Call { json: books("order-1", 7).json, ..order.clone() };
+        let answer = self.client.send(&self.service.authority, &other).await?;
+        if !answer.is("IDEMPOTENCY_KEY_CONFLICT") {
+            return Err(DemoError::unexpected("another order with the same key", answer));
         }
+        show("3", "its key with another quantity", "422, nothing done");
+        self.client.expect_rows(order, Rows::ONE_ORDER).await
+    }
+
+    async fn pay_after_a_decline(&self) -> Result<(), DemoError> {
+        let json = format!(r#"{{"card":"{DECLINED_ONCE}","cents":1999}}"#);
+        let (path, route) = ("/payments", "payments.charge");
+        let payment = Call { path, route, key: "payment-1", json, stall: false };
+        let declined = self.client.send(&self.service.authority, &payment).await?;
+        if declined.status != StatusCode::PAYMENT_REQUIRED {
+            return Err(DemoError::unexpected("a declined card", declined));
+        }
+        show("4", "a payment", "402, the card was declined");
+        let paid = self.client.send(&self.service.authority, &payment).await?;
+        if paid.status != StatusCode::CREATED || paid.replayed {
+            return Err(DemoError::unexpected("the retry of a payment", paid));
+        }
+        self.client.expect_rows(&payment, Rows::ONE_PAYMENT).await?;
+        show("", "the payment again", &format!("201: charge {}, 1 row", paid.member("id")));
+        Ok(())
+    }
+
+    async fn kill_the_service_in(&mut self, order: &Call) -> Result<(), DemoError> {
+        let (stalled, authority) = (Call { stall: true, ..order.clone() }, self.service.authority.clone());
+        let killing = async {
+            self.service.stalled().await?;
+            self.service.kill().await
+        };
+        let (broken, killed) = join(self.client.send(&authority, &stalled), killing).await;
+        killed?;
+        if let Ok(answer) = broken {
+            return Err(DemoError::unexpected("an order whose service was killed", answer));
+        }
+        show("5", "a second order", "the service is killed after its INSERT");
+        self.service = Service::start(self.url).await?;
+        let (begin, mut refused) = (Instant::now(), 0);
+        let done = loop {
+            let answer = self.client.send(&self.service.authority, order).await?;
+            if answer.status == StatusCode::CREATED && !answer.replayed {
+                break answer;
+            }
+            if !answer.is("IDEMPOTENCY_IN_PROGRESS") {
+                return Err(DemoError::unexpected("the retry of a killed order", answer));
+            }
+            refused += 1;
+            tokio::time::sleep(PAUSE).await;
+        };
+        let waited = begin.elapsed().as_secs_f32();
+        show("", "the order again, after a restart", &format!("{refused} in progress, for {waited:.1} s"));
+        let attempt = self.client.attempt(order).await?;
+        self.client.expect_rows(order, Rows::ONE_ORDER).await?;
+        show("", "", &format!("attempt {attempt}: order {}, 1 row", done.member("id")));
+        let again = self.client.send(&self.service.authority, order).await?;
+        if attempt != 2 || !again.replayed {
+            return Err(DemoError::unexpected("the order after its second attempt", again));
+        }
+        show("6", "and once more", &format!("replayed: order {}\n", again.member("id")));
+        Ok(())
     }
 }
 
-fn books(quantity: i64) -> NewOrder {
-    NewOrder { item: "book".to_owned(), quantity }
+fn books(key: &'static str, quantity: u32) -> Call {
+    let json = format!(r#"{{"item":"book","quantity":{quantity}}}"#);
+    Call { path: "/orders", route: "orders.create", key, json, stall: false }
 }
 
 fn show(step: &str, sent: &str, came: &str) {

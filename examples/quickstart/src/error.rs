@@ -1,20 +1,28 @@
 //! What can go wrong: in the shop, and in the demo that watches it.
 
-/// An error of the shop. A guarded function's error has to be made from [`idem_runtime::Error`].
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+
+/// An error of the shop. A guarded handler records it as the answer, with the status that it has here.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
-    /// The guard refused: in progress, conflict, no store, ...
-    #[error(transparent)]
-    Guard(#[from] idem_runtime::Error),
     /// A statement of ours failed.
     #[error("the shop's database failed")]
     Database(#[from] sqlx::Error),
-    /// An answer cannot be written down.
-    #[error("the answer cannot be written as JSON")]
-    Json(#[from] serde_json::Error),
     /// The payment provider said no.
     #[error("the card was declined")]
     Declined,
+}
+
+impl IntoResponse for AppError {
+    fn into_response(self) -> Response {
+        let status = match self {
+            Self::Database(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Declined => StatusCode::PAYMENT_REQUIRED,
+        };
+        (status, Json(serde_json::json!({ "error": self.to_string() }))).into_response()
+    }
 }
 
 /// Why the demo failed.
@@ -25,14 +33,16 @@ pub(crate) enum DemoError {
     Unexpected { at: &'static str, came: String },
     #[error("something happened twice")]
     DoubleEffects,
-    #[error("a worker ended, or failed at its end")]
-    WorkerEnded,
-    #[error("a worker said nothing for too long")]
-    TooSlow,
-    #[error("a worker cannot be reached")]
+    #[error("the service ended before it said {0:?}")]
+    ServiceEnded(&'static str),
+    #[error("the service cannot be started")]
     Process(#[from] std::io::Error),
-    #[error("a line of a worker is not one of its messages")]
-    Line(#[from] serde_json::Error),
+    #[error("the service cannot be reached")]
+    Http(#[from] hyper_util::client::legacy::Error),
+    #[error("an answer broke off")]
+    Body(#[from] hyper::Error),
+    #[error("a request cannot be written")]
+    Request(#[from] axum::http::Error),
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
     #[error("the guard cannot be built")]

@@ -1,7 +1,7 @@
 //! A shop that takes orders and payments, each of them once, however often the client sends it.
 //!
-//! Read `orders.rs` first, then `payments.rs`: they are what an application writes. `demo.rs` plays a client
-//! that repeats itself against two worker processes, one of which is killed.
+//! Read `orders.rs` first, then `payments.rs` and `service.rs`: they are what an application writes. `demo.rs`
+//! plays a client that repeats itself, and kills the service in the middle of an order.
 
 #![forbid(unsafe_code)]
 
@@ -13,37 +13,32 @@ mod orders;
 mod payments;
 mod postgres;
 mod process;
-mod protocol;
+mod service;
 mod sqlite;
-mod worker;
 
 use std::error::Error;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::database::ShopDatabase;
 
-const INTRODUCTION: &str = "\
-quickstart: orders and payments that happen once, however often the client sends them.
-
-  cargo run -p quickstart -- --demo
-      two worker processes on a SQLite file in a temporary folder
-  cargo run -p quickstart -- --demo --database-url postgres://user@localhost/database
-      the same on PostgreSQL; it makes its tables and can be repeated";
-
 /// Orders and payments that happen once, however often the client sends them.
 #[derive(Parser)]
 struct Flags {
-    /// Repeats requests against two worker processes, and kills one of them.
-    #[arg(long, group = "part")]
-    demo: bool,
-    /// Answers the calls that the demo writes to its standard input.
-    #[arg(long, group = "part", requires = "database_url", hide = true)]
-    worker: bool,
-    /// `postgres://...` or `sqlite://...`; without it a SQLite file in a temporary folder.
-    #[arg(long, value_name = "URL", requires = "part")]
+    /// Where to listen.
+    #[arg(long, default_value = "127.0.0.1:3000")]
+    listen: SocketAddr,
+    /// `postgres://...` or `sqlite://...`; without it the file quickstart.sqlite in this folder.
+    #[arg(long, value_name = "URL")]
     database_url: Option<String>,
+    /// Starts the service on a free port, repeats requests, and kills the service in the middle of one.
+    #[arg(long)]
+    demo: bool,
+    /// Prints the address alone.
+    #[arg(long, hide = true)]
+    quiet: bool,
 }
 
 #[tokio::main]
@@ -58,31 +53,28 @@ async fn main() -> ExitCode {
 }
 
 async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
-    if !flags.demo && !flags.worker {
-        println!("{INTRODUCTION}");
-        return Ok(());
-    }
-    let Some(url) = flags.database_url else {
-        // Removed with everything in it when this function returns.
-        let folder = tempfile::Builder::new().prefix("idem-quickstart-").tempdir()?;
-        let url = format!("sqlite://{}", folder.path().join("demo.sqlite").display());
-        return Ok(demo::run::<sqlx::Sqlite>(&url).await?);
+    // Removed with everything in it when this function returns.
+    let folder = tempfile::Builder::new().prefix("idem-quickstart-").tempdir()?;
+    let url = match &flags.database_url {
+        Some(url) => url.clone(),
+        None if flags.demo => format!("sqlite://{}", folder.path().join("demo.sqlite").display()),
+        None => "sqlite://quickstart.sqlite".to_owned(),
     };
     match url.split_once(':') {
         Some(("sqlite", file)) if file.contains(":memory:") => {
-            Err("two processes cannot share a database in memory: give a file".into())
+            Err("a database in memory does not outlive the service: give a file".into())
         }
-        Some(("sqlite", _)) => play::<sqlx::Sqlite>(&url, flags.worker).await,
-        Some(("postgres" | "postgresql", _)) => play::<sqlx::Postgres>(&url, flags.worker).await,
+        Some(("sqlite", _)) => play::<sqlx::Sqlite>(&url, &flags).await,
+        Some(("postgres" | "postgresql", _)) => play::<sqlx::Postgres>(&url, &flags).await,
         _ => Err("--database-url must begin with postgres:// or sqlite://".into()),
     }
 }
 
-async fn play<D: ShopDatabase>(url: &str, worker: bool) -> Result<(), Box<dyn Error>> {
-    if worker {
-        return worker::run::<D>(url).await;
+async fn play<D: ShopDatabase>(url: &str, flags: &Flags) -> Result<(), Box<dyn Error>> {
+    if flags.demo {
+        return Ok(demo::run::<D>(url).await?);
     }
-    Ok(demo::run::<D>(url).await?)
+    service::serve::<D>(url, flags.listen, !flags.quiet).await
 }
 
 fn with_causes(error: &dyn Error) -> String {

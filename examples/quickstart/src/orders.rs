@@ -1,20 +1,15 @@
-//! Takes an order: the guard's transactional mode, for effects in our own database.
+//! Takes an order: the rows, the task that packs it and the record commit together, once per key.
 
-use std::time::Duration;
-
-use idem_runtime::{Error, Idempotency, Mutation, Outcome, Policy, Success};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use idem_runtime::{Idempotency, Mutation, idempotent};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::database::ShopDatabase;
 use crate::error::AppError;
-use crate::protocol::{Message, say};
-
-/// The name under which orders are recorded.
-pub(crate) const ROUTE: &str = "orders.create";
-
-/// How long a worker that died still owns its order. Short, as the demo waits for it; 30 seconds unless set.
-pub(crate) const LEASE: Duration = Duration::from_secs(2);
+use crate::service::{Customer, Shop, Stall};
 
 /// What a client asks for. Every member counts: the same key with another quantity is a conflict.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,36 +24,48 @@ pub(crate) struct Order {
     pub(crate) id: String,
     pub(crate) item: String,
     pub(crate) quantity: i64,
+    /// The background task that packs it.
+    pub(crate) task_id: String,
 }
 
-/// Creates the order and the task that packs it, both or neither, once per key.
+/// Creates the order and the task that packs it, both or neither.
 ///
-/// `stall` is the demo's crash: it stands beside the order, not in it, so that the retry is the same request.
-pub(crate) async fn create_order<D: ShopDatabase>(
+/// The lease is short because the demo waits for it; 30 seconds unless said. A database that fails is no answer
+/// to the order: the claim is given back, and the same key may try again.
+#[idempotent(route = "orders.create", bind = task_id, lease = "2s", release_on(AppError::Database(_)))]
+pub(crate) async fn create<D: ShopDatabase>(
     idem: Idempotency<D>,
-    input: NewOrder,
-    stall: bool,
-) -> Result<Outcome<Order>, AppError> {
-    let policy = Policy::new(ROUTE).map_err(Error::from)?.lease(LEASE);
-    let request = idem.of(&input)?;
-    idem.guard()
-        .operation(&policy, request)
-        // A database that fails is no answer to the order: the same key may try again.
-        .release_on(|error| matches!(error, AppError::Database(_)))
-        .run(async move |mutation: &mut Mutation<D>| {
-            let key = mutation.record_key().clone();
-            let NewOrder { item, quantity } = input;
-            let order = Order { id: new_id(), item, quantity };
-            D::insert_order(mutation, &key, &order).await?;
-            if stall {
-                say(&Message::Stalled);
-                std::future::pending::<()>().await;
-            }
-            let task_id = new_id();
-            D::insert_task(mutation, &key, &task_id, &order).await?;
-            Ok(Success::new(order).task_id(task_id).status(201))
-        })
-        .await
+    State(shop): State<Shop<D>>,
+    stall: Stall,
+    mutation: &mut Mutation<D>,
+    Json(NewOrder { item, quantity }): Json<NewOrder>,
+) -> Result<(StatusCode, Json<Order>), AppError> {
+    let key = mutation.record_key().clone();
+    let order = Order { id: new_id(), item, quantity, task_id: new_id() };
+    D::insert_order(mutation, &key, &order).await?;
+    stall.here().await;
+    D::insert_task(mutation, &key, &order).await?;
+    shop.packer.notify_one();
+    Ok((StatusCode::CREATED, Json(order)))
+}
+
+/// The orders of a tenant; reading needs no guard.
+pub(crate) async fn list<D: ShopDatabase>(
+    State(shop): State<Shop<D>>,
+    customer: Customer,
+) -> Result<Json<Vec<Order>>, AppError> {
+    Ok(Json(D::orders(shop.pool(), &customer.tenant).await?))
+}
+
+/// Packs what was ordered, in the background; whatever a crash left is found at the next start.
+pub(crate) async fn pack<D: ShopDatabase>(shop: Shop<D>) {
+    loop {
+        // Packing is a repeatable statement: a failure is tried again with the next order.
+        if let Err(error) = D::pack_tasks(shop.pool()).await {
+            eprintln!("quickstart: packing failed: {error}");
+        }
+        shop.packer.notified().await;
+    }
 }
 
 fn new_id() -> String {

@@ -54,16 +54,32 @@ impl ShopDatabase for Sqlite {
     async fn insert_task(
         connection: &mut SqliteConnection,
         key: &RecordKey,
-        task_id: &str,
         order: &Order,
     ) -> sqlx::Result<()> {
         sqlx::query("INSERT INTO tasks (task_id, tenant, idempotency_key, order_id) VALUES (?1, ?2, ?3, ?4)")
-            .bind(task_id)
+            .bind(&order.task_id)
             .bind(key.scope().tenant())
             .bind(key.key().as_str())
             .bind(&order.id)
             .execute(connection)
             .await?;
+        Ok(())
+    }
+
+    async fn orders(pool: &SqlitePool, tenant: &str) -> sqlx::Result<Vec<Order>> {
+        let rows: Vec<(String, String, i64, String)> = sqlx::query_as(
+            "SELECT order_id, item, quantity, task_id FROM orders JOIN tasks USING (order_id) \
+             WHERE orders.tenant = ?1 ORDER BY order_id",
+        )
+        .bind(tenant)
+        .fetch_all(pool)
+        .await?;
+        let order = |(id, item, quantity, task_id)| Order { id, item, quantity, task_id };
+        Ok(rows.into_iter().map(order).collect())
+    }
+
+    async fn pack_tasks(pool: &SqlitePool) -> sqlx::Result<()> {
+        sqlx::query("UPDATE tasks SET packed = true WHERE NOT packed").execute(pool).await?;
         Ok(())
     }
 

@@ -34,8 +34,8 @@ fn the_demo_on_sqlite_shows_every_step_and_no_double_effect() {
 }
 
 #[test]
-fn without_flags_it_says_what_to_try() {
-    let Output { status, stdout, .. } = quickstart(&[]);
+fn its_help_names_the_demo_and_the_database() {
+    let Output { status, stdout, .. } = quickstart(&["--help"]);
     let shown = String::from_utf8(stdout).unwrap();
     assert!(status.success() && shown.contains("--demo") && shown.contains("postgres://"), "{shown}");
 }
