@@ -83,6 +83,11 @@ pub enum Error {
     /// The body panicked; it was rolled back where it could be, and recorded as failed.
     #[error("the request failed")]
     Panicked,
+    /// A delegating handler answered with success although nothing guarded ran in it.
+    #[error(
+        "this route says that it passes requests on to a guarded function, and did not: call the function, or declare the route `exempt`"
+    )]
+    NotClaimed,
     /// The route's policy contradicts itself.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -131,6 +136,7 @@ impl Error {
             Self::Panicked => "IDEMPOTENCY_HANDLER_FAILED",
             Self::TransactionAborted
             | Self::Nested { .. }
+            | Self::NotClaimed
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }
             | Self::Policy(_) => "IDEMPOTENCY_MISUSE",
@@ -149,6 +155,7 @@ impl Error {
             | Self::TransactionAborted
             | Self::Panicked
             | Self::Nested { .. }
+            | Self::NotClaimed
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }
             | Self::Policy(_) => 500,

@@ -39,6 +39,8 @@ pub use engine::Verdict;
 #[cfg(feature = "axum")]
 pub(crate) use engine::{Ran, run_in_transaction, run_outside};
 pub use external::{Claim, DownstreamKey};
+#[cfg(feature = "axum")]
+pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
 pub use request::{Idempotency, Request};
 

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use crate::record::{Answer, AnswerBody, Record, Timestamp};
 
 /// Marks a replay, and nothing else.
-pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Marks a replay whose body was over the storage limit.
 const BODY_OMITTED: HeaderName = HeaderName::from_static("idempotent-replay-body");
 /// Says that a route did not honour the key of a request.

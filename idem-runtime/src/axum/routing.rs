@@ -1,5 +1,6 @@
 //! Routes on which every writing handler has declared its stance, or does not compile.
 
+mod declared;
 mod marker;
 mod method;
 mod router;

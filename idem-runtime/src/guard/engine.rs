@@ -50,17 +50,8 @@ pub enum Verdict<T, E> {
 
 /// What a call came to.
 pub(crate) enum Ran<T, E> {
-    First {
-        value: T,
-        attempt: i64,
-        expires_at: Option<Timestamp>,
-        bindings: Bindings,
-    },
-    Failed {
-        error: E,
-        #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only an HTTP answer says it"))]
-        expires_at: Option<Timestamp>,
-    },
+    First { value: T, attempt: i64, expires_at: Option<Timestamp>, bindings: Bindings },
+    Failed { error: E, expires_at: Option<Timestamp> },
     Recorded(Box<Record>),
 }
 

@@ -1,12 +1,14 @@
 //! Notices a guarded operation that begins inside another one of the same guard, where it would wait for
 //! itself or commit apart from it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
+use crate::guard::engine::Ran;
 use crate::key::RecordKey;
 use crate::policy::Mode;
+use crate::record::Timestamp;
 
 tokio::task_local! {
     static OPEN: Arc<Frame>;
@@ -29,10 +31,16 @@ impl Frame {
     }
 
     /// Tells the operation around this one how this one ended.
-    pub(super) fn reported<T>(&self, ended: Result<T, Error>) -> Result<T, Error> {
-        if let Some(outer) = &self.outer {
-            let refused = ended.as_ref().is_err_and(Error::is_retryable);
-            outer.refused_inside.store(refused, Ordering::Relaxed);
+    pub(super) fn reported<T, E>(&self, ended: Result<Ran<T, E>, Error>) -> Result<Ran<T, E>, Error> {
+        match &self.outer {
+            Some(outer) => {
+                let refused = ended.as_ref().is_err_and(Error::is_retryable);
+                outer.refused_inside.store(refused, Ordering::Relaxed);
+            }
+            // Outside of any watch nobody wants to know.
+            None => {
+                let _ = WATCH.try_with(|watch| watch.saw(&ended));
+            }
         }
         ended
     }
@@ -61,4 +69,46 @@ pub(super) fn enter(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame
 /// Runs `body` with `frame` open.
 pub(super) async fn within<T>(frame: Arc<Frame>, body: impl Future<Output = T>) -> T {
     OPEN.scope(frame, body).await
+}
+
+tokio::task_local! {
+    static WATCH: Arc<Watch>;
+}
+
+/// What the guarded operations of one delegating handler came to.
+#[derive(Debug, Default)]
+pub(crate) struct Watch(Mutex<Seen>);
+
+/// The sum of it.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Seen {
+    /// At least one operation ran or was replayed.
+    pub(crate) claimed: bool,
+    /// At least one ran just now.
+    pub(crate) fresh: bool,
+    /// When the first of their answers ends.
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+impl Watch {
+    fn saw<T, E>(&self, ended: &Result<Ran<T, E>, Error>) {
+        let (fresh, expires_at) = match ended {
+            Ok(Ran::First { expires_at, .. } | Ran::Failed { expires_at, .. }) => (true, *expires_at),
+            Ok(Ran::Recorded(record)) => (false, Some(record.expires_at)),
+            Err(_) => return,
+        };
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.claimed = true;
+        seen.fresh |= fresh;
+        seen.expires_at = seen.expires_at.into_iter().chain(expires_at).min();
+    }
+}
+
+/// Runs `work` and sums up the guarded operations in it.
+#[cfg(feature = "axum")]
+pub(crate) async fn watched<T>(work: impl Future<Output = T>) -> (T, Seen) {
+    let watch = Arc::new(Watch::default());
+    let done = WATCH.scope(Arc::clone(&watch), work).await;
+    let seen = *watch.0.lock().unwrap_or_else(PoisonError::into_inner);
+    (done, seen)
 }

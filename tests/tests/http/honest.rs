@@ -61,6 +61,34 @@ async fn a_first_answer_never_carries_the_marks_of_a_replay<F: Fixture>() {
     assert_eq!((first.header("idempotent-replayed"), first.header("idempotent-replay-body")), (None, None));
 }
 
+async fn forgets<F: Fixture>(_idem: Delegated<F::S>) -> &'static str {
+    "done"
+}
+
+async fn a_declared_handler_that_never_claims_is_answered_500<F: Fixture>() {
+    let site = Site::<F>::of(Router::new().route("/", post_to(forgets::<F>))).await;
+    assert_eq!(site.send(post("/", "k", "")).await.status, StatusCode::INTERNAL_SERVER_ERROR);
+}
+
+#[idempotent(route = "honest.place")]
+async fn place<F: Fixture>(
+    idem: &Idempotency<F::S>,
+    mutation: &mut Mutation<F::S>,
+) -> Result<i64, ShopError> {
+    F::effect(mutation, "place").await?;
+    Ok(mutation.attempt())
+}
+
+async fn places<F: Fixture>(idem: Delegated<F::S>) -> Result<Json<i64>, ShopError> {
+    Ok(Json(place::<F>(&idem).await?))
+}
+
+async fn a_replay_through_a_delegating_handler_says_so<F: Fixture>() {
+    let site = Site::<F>::of(Router::new().route("/", post_to(places::<F>))).await;
+    assert!(!site.send(post("/", "k", "")).await.is_replay());
+    assert!(site.send(post("/", "k", "")).await.is_replay());
+}
+
 #[idempotent(route = "honest.inner", fingerprint(skip(shop, stop)))]
 async fn inner<F: Fixture>(
     idem: &Idempotency<F::S>,
@@ -162,6 +190,8 @@ on_every_database! {
     a_missing_key_is_refused_before_the_body_is_looked_at,
     an_external_failure_that_cannot_be_kept_is_still_a_failure,
     a_first_answer_never_carries_the_marks_of_a_replay,
+    a_declared_handler_that_never_claims_is_answered_500,
+    a_replay_through_a_delegating_handler_says_so,
     an_inner_operation_in_progress_is_no_failure_of_a_service_either,
     a_binding_that_no_column_can_hold_is_a_clear_mistake,
     an_answer_whose_trailers_are_lost_does_not_announce_them,

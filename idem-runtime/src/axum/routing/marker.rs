@@ -27,18 +27,31 @@ use crate::store::Store;
     note = "or say at the route that it may run twice: `post(exempt(\"a login may be repeated\", login))`",
     note = "or that it does not write: `post(read_only(search))`"
 )]
-pub trait DeclaresStance {}
+pub trait DeclaresStance {
+    /// Whether it only passes requests on to guarded functions.
+    const DELEGATED: bool;
+}
 
 /// A first argument that is a stance.
-pub trait Stance {}
+pub trait Stance {
+    /// Whether the handler only passes requests on.
+    const DELEGATED: bool;
+}
 
-impl<S: Store, K> Stance for Guarded<S, K> {}
-impl<S: Store> Stance for Delegated<S> {}
+impl<S: Store, K> Stance for Guarded<S, K> {
+    const DELEGATED: bool = false;
+}
+
+impl<S: Store> Stance for Delegated<S> {
+    const DELEGATED: bool = true;
+}
 
 macro_rules! declares {
     ($($rest:ident)*) => {
         #[diagnostic::do_not_recommend]
-        impl<M, First: Stance, $($rest),*> DeclaresStance for (M, First, $($rest,)*) {}
+        impl<M, First: Stance, $($rest),*> DeclaresStance for (M, First, $($rest,)*) {
+            const DELEGATED: bool = First::DELEGATED;
+        }
     };
 }
 
@@ -142,7 +155,9 @@ pub const fn read_only<H>(handler: H) -> ReadOnly<H> {
 #[derive(Debug)]
 pub struct Wrapped<T>(std::marker::PhantomData<fn() -> T>);
 
-impl<T> DeclaresStance for Wrapped<T> {}
+impl<T> DeclaresStance for Wrapped<T> {
+    const DELEGATED: bool = false;
+}
 
 type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 

@@ -11,6 +11,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::axum::routing::DeclaresStance;
+use crate::axum::routing::declared::Declared;
 
 /// The handlers of one path, one per method: axum's own, filled only with declared writes.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ macro_rules! writing {
                 T: DeclaresStance + 'static,
                 S: Clone + Send + Sync + 'static,
             {
-                MethodRouter(routing::$method(handler))
+                MethodRouter(routing::$method(Declared(handler)))
             }
         )+
 
@@ -39,7 +40,7 @@ macro_rules! writing {
                     H: Handler<T, S>,
                     T: DeclaresStance + 'static,
                 {
-                    Self(self.0.$method(handler))
+                    Self(self.0.$method(Declared(handler)))
                 }
             )+
         }

@@ -9,6 +9,7 @@ use axum::routing::{IntoMakeService, Route};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::axum::routing::declared::Declared;
 use crate::axum::routing::{DeclaresStance, MethodRouter};
 
 /// A router on which no undeclared write can be mounted.
@@ -92,7 +93,7 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
         H: Handler<T, S>,
         T: DeclaresStance + 'static,
     {
-        Self(self.0.fallback(handler))
+        Self(self.0.fallback(Declared(handler)))
     }
 
     /// Applies a tower layer to all routes.
