@@ -14,7 +14,7 @@ use crate::guard::lane::{Lane, Tries};
 use crate::guard::{Inner, Request, unavailable};
 use crate::key::RecordKey;
 use crate::mutation::Mutation;
-use crate::policy::{Mode, Policy};
+use crate::policy::{Mode, OnLapse, Policy, PolicyError};
 use crate::record::Reading;
 use crate::store::{Fault, NewClaim, Store, StoreResult};
 
@@ -33,6 +33,10 @@ impl Call {
         request: Request,
     ) -> Result<Self, Error> {
         let terms = policy.terms(mode, &inner.defaults)?;
+        // A claim that may recover must be able to: it never runs the body unasked.
+        if terms.on_lapse == OnLapse::Recover {
+            return Err(PolicyError::NobodyToAsk.into());
+        }
         let claim = NewClaim {
             key: RecordKey::new(request.scope, policy.route().clone(), request.key),
             request_hash: inner.keyring.seal(&request.fingerprint),
