@@ -30,6 +30,7 @@ mod operation;
 mod renewal;
 mod request;
 mod settle;
+mod uninterrupted;
 mod waiters;
 
 pub use builder::{BuildError, GuardBuilder};

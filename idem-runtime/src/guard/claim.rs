@@ -1,4 +1,4 @@
-//! Claims a record, in a task of its own: a caller who leaves cannot interrupt it half-way.
+//! Claims a record; a caller who leaves cannot interrupt it half-way.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::guard::held::Held;
 use crate::guard::lane::{Lane, Tries};
+use crate::guard::uninterrupted::Uninterrupted;
 use crate::guard::{Inner, Request, unavailable};
 use crate::key::RecordKey;
 use crate::mutation::Mutation;
@@ -67,13 +68,8 @@ impl<S: Store> Inner<S> {
     ///
     /// Dropped before it is ready, the claim is released as soon as it has been made.
     pub(super) async fn claim(self: &Arc<Self>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
-        let inner = Arc::clone(self);
-        let (give, take) = tokio::sync::oneshot::channel();
-        let claiming = async move {
-            drop(give.send(claim(inner, call).await));
-        };
-        self.tasks.spawn(claiming.in_current_span());
-        take.await.unwrap_or(Err(Error::StoreUnavailable(None)))
+        let claiming = claim(Arc::clone(self), call).in_current_span();
+        Uninterrupted::new(&self.tasks, claiming).await
     }
 }
 

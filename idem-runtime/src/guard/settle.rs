@@ -1,4 +1,4 @@
-//! Writes what came of a body. Each step runs in a task of its own, so that no caller can interrupt it.
+//! Writes what came of a body; a caller who leaves cannot interrupt it half-way.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use crate::guard::claim::Call;
 use crate::guard::held::{Held, Transaction};
 use crate::guard::lane::{Change, Lane, Tries, Written};
 use crate::guard::renewal::Renewal;
+use crate::guard::uninterrupted::Uninterrupted;
 use crate::guard::{Inner, unavailable};
 use crate::key::RecordKey;
 use crate::mutation::Mutation;
@@ -57,11 +58,7 @@ impl<S: Store> Held<S> {
             settling.inner.waiters.finished(settling.key());
             settled
         };
-        match inner.tasks.spawn(task.in_current_span()).await {
-            Ok(settled) => settled,
-            // Only a runtime that shuts down ends this task early; nobody knows how far it came.
-            Err(_) => Err(Error::CommitUnknown),
-        }
+        Uninterrupted::new(&inner.tasks, task.in_current_span()).await
     }
 }
 
