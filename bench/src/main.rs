@@ -6,9 +6,10 @@ mod measure;
 mod work;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Parser;
-use measure::{Figure, Slots};
+use measure::{Figure, Name, Slots};
 use work::Work;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -22,6 +23,12 @@ struct Options {
     /// Short slots.
     #[arg(long)]
     quick: bool,
+    /// Only comparisons with all of these words: a database, a measure, a mode, what it is compared with.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// How many connections and callers.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 32])]
+    connections: Vec<u32>,
     /// Where to write the figures.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -30,20 +37,19 @@ struct Options {
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let options = Options::parse();
-    let slots = if options.quick { Slots::quick() } else { Slots::full() };
     let mut figures = Vec::new();
     let folder = tempfile::tempdir()?;
-    for connections in [1, 8, 32] {
+    for &connections in &options.connections {
         let path = folder.path().join(format!("bench-{connections}.sqlite"));
         let work = work::on_sqlite(&path, connections).await?;
-        figures.extend(all("sqlite", connections, &slots, &work).await?);
+        figures.extend(all("sqlite", connections, &options, work).await?);
         if let Some(url) = &options.postgres {
             let work = work::on_postgres(url, connections).await?;
-            figures.extend(all("postgres", connections, &slots, &work).await?);
+            figures.extend(all("postgres", connections, &options, work).await?);
         }
     }
     print(&figures);
-    if let Some(file) = options.json {
+    if let Some(file) = &options.json {
         std::fs::write(file, serde_json::to_vec_pretty(&figures)?)?;
     }
     Ok(())
@@ -53,31 +59,47 @@ async fn main() -> Result<(), Error> {
 async fn all<W: Work>(
     database: &'static str,
     connections: u32,
-    slots: &Slots,
-    work: &W,
+    options: &Options,
+    work: W,
 ) -> Result<Vec<Figure>, Error> {
-    let key = || format!("{:032x}", fastrand::u128(..));
-    let guarded = async || work.guarded(&key()).await;
-    let external = async || work.external(&key()).await;
-    let floor = async || work.floor(&key()).await;
-    let unguarded = async || work.unguarded().await;
-    work.guarded("replayed").await?;
-    let replay = async || work.guarded("replayed").await;
-    let select = async || work.point_select("replayed").await;
-    let name = |measure, mode, ratio_to| (database, measure, mode, connections, ratio_to);
-    Ok(vec![
-        slots.compare(name("first_call", "transactional", "floor"), &guarded, &floor).await?,
-        slots.compare(name("first_call", "transactional", "unguarded"), &guarded, &unguarded).await?,
-        slots.compare(name("first_call", "external", "unguarded"), &external, &unguarded).await?,
-        slots.compare(name("replay", "transactional", "point_select"), &replay, &select).await?,
-        slots
-            .compare(
-                name("storm", "transactional", "point_select"),
-                &async || work.storm(&key()).await,
-                &select,
-            )
-            .await?,
-    ])
+    let work = Arc::new(work);
+    work.guarded(REPLAYED).await?;
+    let slots = if options.quick { Slots::quick() } else { Slots::full() };
+    let mut figures = Vec::new();
+    macro_rules! compare {
+        ($measure:literal $mode:literal $ours:ident($key:expr), $theirs:ident($($their_key:expr)?)) => {
+            let name = Name { database, measure: $measure, mode: $mode, connections, ratio_to: stringify!($theirs) };
+            if options.wants(&name) {
+                let (left, right) = (Arc::clone(&work), Arc::clone(&work));
+                let ours = move || { let work = Arc::clone(&left); async move { work.$ours(&$key).await } };
+                let theirs = move || {
+                    let work = Arc::clone(&right);
+                    async move { work.$theirs($(&$their_key)?).await }
+                };
+                figures.push(slots.compare(&name, ours, theirs).await?);
+            }
+        };
+    }
+    compare!("first_call" "transactional" guarded(fresh()), floor(fresh()));
+    compare!("first_call" "transactional" guarded(fresh()), unguarded());
+    compare!("first_call" "external" external(fresh()), unguarded());
+    compare!("replay" "transactional" guarded(REPLAYED), point_select(REPLAYED));
+    compare!("storm" "transactional" storm(fresh()), point_select(REPLAYED));
+    Ok(figures)
+}
+
+/// A key that is answered before anything is measured.
+const REPLAYED: &str = "replayed";
+
+fn fresh() -> String {
+    format!("{:032x}", fastrand::u128(..))
+}
+
+impl Options {
+    fn wants(&self, name: &Name) -> bool {
+        let words = [name.database, name.measure, name.mode, name.ratio_to];
+        self.only.iter().all(|word| words.contains(&word.as_str()))
+    }
 }
 
 fn print(figures: &[Figure]) {
@@ -88,11 +110,11 @@ fn print(figures: &[Figure]) {
     for figure in figures {
         println!(
             "{:<10} {:<11} {:<14} {:>5}  {:<13} {:>6.2} {:>11.0} {:>11.0}",
-            figure.database,
-            figure.measure,
-            figure.mode,
-            figure.connections,
-            figure.ratio_to,
+            figure.name.database,
+            figure.name.measure,
+            figure.name.mode,
+            figure.name.connections,
+            figure.name.ratio_to,
             figure.ratio,
             figure.ours_per_second,
             figure.theirs_per_second

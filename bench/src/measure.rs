@@ -1,20 +1,26 @@
 //! Two things in turn: slot by slot, so that a machine that slows down slows both.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::Error;
 
-/// One comparison.
-#[derive(Debug, Serialize)]
-pub(crate) struct Figure {
+/// What is compared with what.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Name {
     pub(crate) database: &'static str,
     pub(crate) measure: &'static str,
     pub(crate) mode: &'static str,
     pub(crate) connections: u32,
     pub(crate) ratio_to: &'static str,
+}
+
+/// One comparison.
+#[derive(Debug, Serialize)]
+pub(crate) struct Figure {
+    #[serde(flatten)]
+    pub(crate) name: Name,
     /// Throughput of ours divided by theirs: the median over the pairs of slots.
     pub(crate) ratio: f64,
     pub(crate) ratio_low: f64,
@@ -39,36 +45,30 @@ impl Slots {
         Self { length: Duration::from_millis(700), pairs: 9 }
     }
 
-    /// Runs both in turn with as many callers as there are connections.
-    pub(crate) async fn compare(
+    /// Runs both in turn with as many callers as there are connections, each in a task of its own.
+    pub(crate) async fn compare<O, T>(
         &self,
-        (database, measure, mode, connections, ratio_to): (
-            &'static str,
-            &'static str,
-            &'static str,
-            u32,
-            &'static str,
-        ),
-        ours: &impl AsyncFn() -> Result<u64, Error>,
-        theirs: &impl AsyncFn() -> Result<u64, Error>,
-    ) -> Result<Figure, Error> {
+        name: &Name,
+        ours: impl Fn() -> O + Clone + Send + 'static,
+        theirs: impl Fn() -> T + Clone + Send + 'static,
+    ) -> Result<Figure, Error>
+    where
+        O: Future<Output = Result<u64, Error>> + Send,
+        T: Future<Output = Result<u64, Error>> + Send,
+    {
         let warm_up = Self { length: self.length / 3, pairs: 1 };
-        warm_up.slot(connections, ours).await?;
-        warm_up.slot(connections, theirs).await?;
+        warm_up.slot(name.connections, &ours).await?;
+        warm_up.slot(name.connections, &theirs).await?;
         let (mut ratios, mut our_rates, mut their_rates) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.pairs {
             let (our_rate, their_rate) =
-                (self.slot(connections, ours).await?, self.slot(connections, theirs).await?);
+                (self.slot(name.connections, &ours).await?, self.slot(name.connections, &theirs).await?);
             ratios.push(our_rate / their_rate);
             our_rates.push(our_rate);
             their_rates.push(their_rate);
         }
         Ok(Figure {
-            database,
-            measure,
-            mode,
-            connections,
-            ratio_to,
+            name: *name,
             ratio: quantile(&mut ratios, 2),
             ratio_low: quantile(&mut ratios, 1),
             ratio_high: quantile(&mut ratios, 3),
@@ -79,24 +79,33 @@ impl Slots {
     }
 
     /// Operations per second of one slot.
-    async fn slot(
+    async fn slot<F>(
         &self,
         callers: u32,
-        operation: &impl AsyncFn() -> Result<u64, Error>,
-    ) -> Result<f64, Error> {
-        let (begin, done) = (Instant::now(), AtomicU64::new(0));
-        let caller = async || -> Result<(), Error> {
-            while begin.elapsed() < self.length {
-                done.fetch_add(operation().await?, Ordering::Relaxed);
-            }
-            Ok(())
-        };
-        let callers: Vec<_> = (0..callers).map(|_| Box::pin(caller())).collect();
-        for outcome in futures_util::future::join_all(callers).await {
-            outcome?;
+        operation: &(impl Fn() -> F + Clone + Send + 'static),
+    ) -> Result<f64, Error>
+    where
+        F: Future<Output = Result<u64, Error>> + Send,
+    {
+        let (begin, length) = (Instant::now(), self.length);
+        let callers: Vec<_> = (0..callers)
+            .map(|_| {
+                let operation = operation.clone();
+                tokio::spawn(async move {
+                    let mut done = 0;
+                    while begin.elapsed() < length {
+                        done += operation().await?;
+                    }
+                    Ok::<u64, Error>(done)
+                })
+            })
+            .collect();
+        let mut done = 0;
+        for caller in callers {
+            done += caller.await??;
         }
         #[expect(clippy::cast_precision_loss, reason = "a count of one slot")]
-        Ok(done.load(Ordering::Relaxed) as f64 / begin.elapsed().as_secs_f64())
+        Ok(done as f64 / begin.elapsed().as_secs_f64())
     }
 }
 

@@ -15,19 +15,19 @@ use tokio::sync::Semaphore;
 use crate::Error;
 
 /// One database under work; every operation says how many requests it answered.
-pub(crate) trait Work {
+pub(crate) trait Work: Send + Sync + 'static {
     /// BEGIN, the order, COMMIT.
-    async fn unguarded(&self) -> Result<u64, Error>;
+    fn unguarded(&self) -> impl Future<Output = Result<u64, Error>> + Send;
     /// BEGIN, the order, a plain record with the key, COMMIT.
-    async fn floor(&self, key: &str) -> Result<u64, Error>;
+    fn floor(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// The order in a guard's transaction.
-    async fn guarded(&self, key: &str) -> Result<u64, Error>;
+    fn guarded(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// The order on a connection of its own, in external mode.
-    async fn external(&self, key: &str) -> Result<u64, Error>;
+    fn external(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// What the cheapest replay could be.
-    async fn point_select(&self, key: &str) -> Result<u64, Error>;
+    fn point_select(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// Sixteen equal requests at once, each with `wait`.
-    async fn storm(&self, key: &str) -> Result<u64, Error>;
+    fn storm(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
 }
 
 struct Shop<S: Store> {
