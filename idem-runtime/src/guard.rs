@@ -29,6 +29,7 @@ mod obtain;
 mod operation;
 mod renewal;
 mod request;
+mod seen;
 mod settle;
 mod uninterrupted;
 mod waiters;
@@ -107,6 +108,7 @@ pub(crate) struct Inner<S: Store> {
     /// On a database with one writer, writers of this process take turns here, in order.
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
+    seen: seen::Seen,
     tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
     /// How many guarded handlers may be at work at once.
@@ -126,6 +128,7 @@ impl<S: Store> Inner<S> {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
             waiters: waiters::Waiters::default(),
+            seen: seen::Seen::default(),
             tasks: TaskTracker::new(),
             draining: tokio::sync::Mutex::new(()),
             #[cfg(feature = "axum")]

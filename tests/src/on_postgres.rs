@@ -19,6 +19,8 @@ impl Fixture for OnPostgres {
         let database = PostgresDatabase::create().await;
         let pool = database.pool(1).await;
         Postgres::migrate(&pool).await.expect("the migrations apply");
+        let strict = AssertSqlSafe(include_str!("strict_postgres.sql"));
+        sqlx::raw_sql(strict).execute(&pool).await.expect("the checks fit");
         sqlx::query("CREATE TABLE effects (name text NOT NULL)")
             .execute(&pool)
             .await
@@ -60,7 +62,8 @@ impl Fixture for OnPostgres {
     async fn pass(pool: &PgPool, span: Duration) {
         sqlx::query(
             "UPDATE idempotency_records SET locked_until = locked_until - s.span, \
-             expires_at = expires_at - s.span, created_at = created_at - s.span, \
+             expires_at = expires_at - s.span, sweep_after = sweep_after - s.span, \
+             created_at = created_at - s.span, \
              updated_at = updated_at - s.span, released_at = released_at - s.span, \
              completed_at = completed_at - s.span \
              FROM (SELECT interval '1 microsecond' * $1 AS span) AS s",

@@ -60,6 +60,7 @@ impl Fixture for OnSqlite {
     async fn pass(pool: &SqlitePool, span: Duration) {
         sqlx::query(
             "UPDATE idempotency_records SET locked_until = locked_until - ?1, expires_at = expires_at - ?1, \
+             sweep_after = sweep_after - ?1, \
              created_at = created_at - ?1, updated_at = updated_at - ?1, \
              released_at = released_at - ?1, completed_at = completed_at - ?1",
         )

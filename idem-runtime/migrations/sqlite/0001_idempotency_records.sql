@@ -38,6 +38,9 @@ CREATE TABLE idempotency_records (
     created_at            INTEGER NOT NULL,
     updated_at            INTEGER NOT NULL,
     completed_at          INTEGER,
+    -- The earliest end that the life of this attempt can have; set by the claim, so that no later change
+    -- touches an index.
+    sweep_after           INTEGER NOT NULL,
 
     CONSTRAINT idempotency_records_pkey
         UNIQUE (tenant_id, user_id, route, idempotency_key),
@@ -45,6 +48,8 @@ CREATE TABLE idempotency_records (
         CHECK ((status = 'processing') = (locked_until IS NOT NULL)),
     CONSTRAINT idempotency_records_life
         CHECK (locked_until IS NULL OR locked_until <= expires_at),
+    CONSTRAINT idempotency_records_sweep
+        CHECK (sweep_after <= expires_at),
     CONSTRAINT idempotency_records_succeeded
         CHECK (status <> 'succeeded' OR (response_code IS NOT NULL AND completed_at IS NOT NULL)),
     CONSTRAINT idempotency_records_failed
@@ -62,4 +67,4 @@ CREATE TABLE idempotency_records (
         CHECK (mode = 'external' OR on_lapse = 'rerun')
 ) STRICT;
 
-CREATE INDEX idempotency_records_expires_at ON idempotency_records (expires_at);
+CREATE INDEX idempotency_records_sweep_after ON idempotency_records (sweep_after);

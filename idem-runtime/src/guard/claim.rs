@@ -97,7 +97,7 @@ async fn claim<S: Store>(inner: Arc<Inner<S>>, call: Arc<Call>) -> Result<Claime
 
 /// A transaction in flight holds the row: whatever is committed answers, and nobody claims meanwhile.
 async fn met_locked<S: Store>(inner: &Inner<S>, call: &Call) -> Result<Claimed<S>, Error> {
-    match look_first(inner, call).await.map_err(unavailable)? {
+    match look_first(inner, call, &mut Lane::default()).await.map_err(unavailable)? {
         Some(Step::Met(decision, reading)) => Ok(Claimed::Met(decision, reading)),
         _ => Err(Error::in_progress(Duration::ZERO)),
     }
@@ -112,30 +112,47 @@ enum Step<S: Store> {
 }
 
 async fn claim_once<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Step<S>> {
-    if S::SINGLE_WRITER
-        && let Some(met) = look_first(inner, call).await?
+    let mut lane = Lane::default();
+    // A read decides nothing but a refusal or a replay; a duplicate must not wait for the only writer, and a
+    // key that was met lately is likely to be one.
+    if (S::SINGLE_WRITER || inner.seen.has(&call.claim.key))
+        && let Some(met) = look_first(inner, call, &mut lane).await?
     {
         return Ok(met);
     }
-    let mut lane = inner.lane().await?;
-    match claim_in(inner, call, &mut lane).await {
-        Ok(Some((None, reading))) => Ok(Step::Ours(Box::new(reading), lane)),
-        Ok(Some((Some(decision), reading))) => Ok(Step::Met(decision, Box::new(reading))),
-        Ok(None) => Ok(Step::Unsettled),
-        Err(error) => {
-            lane.doubt(&error);
-            Err(error)
-        }
+    if S::SINGLE_WRITER {
+        // Waits for the turn without a connection, which the one whose turn it is may need.
+        drop(lane);
+        lane = inner.lane().await?;
     }
+    let claimed = claim_in(inner, call, &mut lane).await;
+    if let Err(error) = &claimed {
+        lane.doubt(error);
+    }
+    inner.seen.remember(&call.claim.key);
+    Ok(match claimed? {
+        Some((None, reading)) => Step::Ours(Box::new(reading), lane),
+        Some((Some(decision), reading)) => Step::Met(decision, Box::new(reading)),
+        None => Step::Unsettled,
+    })
 }
 
-/// What a record says that may not be claimed; on a database with one writer a duplicate must not wait for
-/// the writer only to be refused.
-async fn look_first<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Option<Step<S>>> {
-    let mut connection = inner.connection().await?;
-    let Some(reading) = inner.within(S::read(&mut connection, &call.claim.key)).await? else {
+/// What a record says that may not be claimed.
+async fn look_first<S: Store>(
+    inner: &Inner<S>,
+    call: &Call,
+    lane: &mut Lane<S>,
+) -> StoreResult<Option<Step<S>>> {
+    let connection = lane.connection(inner).await?;
+    let read = inner.within(S::read(connection, &call.claim.key)).await;
+    if let Err(error) = &read {
+        lane.doubt(error);
+    }
+    let Some(reading) = read? else { return Ok(None) };
+    // An earlier try of this very claim, whose reply was lost, is no twin.
+    if reading.record.token.claim_id == call.claim.claim_id {
         return Ok(None);
-    };
+    }
     Ok(match inner.judge(call, &reading) {
         Decision::Claim(_) => None,
         decision => Some(Step::Met(decision, Box::new(reading))),

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Type};
 use sqlx_core::transaction::TransactionManager;
 
 use super::migrate::{Step, migrator};
-use super::row::{AnswerColumns, reading};
+use super::row::{AnswerColumns, first_claim, reading};
 use super::{Completion, Fault, NewClaim, Store, StoreResult, Swept, UnsafeSetting, millis};
 use crate::key::RecordKey;
 use crate::policy::{Mode, Terms};
@@ -133,7 +133,12 @@ impl Store for Postgres {
     }
 
     async fn insert(conn: &mut PgConnection, claim: &NewClaim) -> StoreResult<Option<Reading>> {
-        one(conn, bind_claim(keyed(sql::INSERT, &claim.key), claim)).await
+        let inserted = bind_claim(keyed(sql::INSERT, &claim.key), claim).fetch_optional(&mut *conn).await?;
+        let Some(row) = inserted else {
+            // A statement of its own sees whatever made the insert do nothing.
+            return Self::read(conn, &claim.key).await;
+        };
+        Ok(Some(first_claim(claim, row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
     }
 
     async fn take_over(
@@ -181,12 +186,10 @@ impl Store for Postgres {
             .bind(bindings.task_id.clone())
             .bind(bindings.outbox_event_id.clone())
             .bind(mark(token));
-        let row = statement.fetch_one(conn).await?;
-        let (intact, expires_at): (bool, Option<Timestamp>) = (row.try_get(0)?, row.try_get(1)?);
-        Ok(match (intact, expires_at) {
-            (false, _) => Completion::Ended,
-            (true, None) => Completion::Lost,
-            (true, Some(expires_at)) => Completion::Done { expires_at },
+        Ok(match end_of_life(conn, statement).await? {
+            Some(expires_at) => Completion::Done { expires_at },
+            None if Self::is_intact(conn, token).await? => Completion::Lost,
+            None => Completion::Ended,
         })
     }
 

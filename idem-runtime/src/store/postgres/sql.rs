@@ -20,7 +20,9 @@ macro_rules! owned {
 macro_rules! over {
     ($moment:literal) => {
         concat!(
-            "expires_at <= ",
+            "sweep_after <= ",
+            $moment,
+            " AND expires_at <= ",
             $moment,
             " AND NOT outcome_unknown AND (status <> 'processing' OR ",
             "(locked_until <= statement_timestamp() AND (mode = 'transactional' OR on_lapse = 'rerun')))"
@@ -90,26 +92,20 @@ pub(super) const READ: &str = concat!("SELECT ", columns!(), " FROM idempotency_
 pub(super) const READ_SETTLED: &str =
     concat!("SELECT ", columns!(), " FROM idempotency_records WHERE ", by_key!(), " FOR UPDATE");
 
-/// The unique index lets one racer insert; the others read its row in the same round trip and lock nothing.
-/// No row at all: the other insert committed after this statement's snapshot, so send it again.
+/// The unique index lets one racer insert; where the row exists, it locks nothing and gives no row.
 pub(super) const INSERT: &str = concat!(
     "WITH ",
     lease!(),
-    ", inserted AS (INSERT INTO idempotency_records ",
+    " INSERT INTO idempotency_records ",
     "(tenant_id, user_id, route, idempotency_key, request_hash, request_fields, status, attempt, claim_id, ",
     "revision, locked_until, expires_at, mode, on_lapse, retry_failed, ttl_ms, lease_ms, wait_ms, ",
-    "max_run_ms, outcome_unknown, created_at, updated_at) ",
+    "max_run_ms, outcome_unknown, created_at, updated_at, sweep_after) ",
     "SELECT $1, $2, $3, $4, $5, $6, 'processing', 1, $7, 1, lease_end, ",
     "greatest(lease_end, statement_timestamp() + interval '1 millisecond' * $14::bigint), ",
-    "$11, $12, $13, $14, $8, $15, $16, false, statement_timestamp(), statement_timestamp() FROM lease ",
-    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING RETURNING ",
-    columns!(),
-    ") ",
-    "SELECT * FROM inserted UNION ALL SELECT ",
-    columns!(),
-    " FROM idempotency_records WHERE ",
-    by_key!(),
-    " AND NOT EXISTS (SELECT 1 FROM inserted)"
+    "$11, $12, $13, $14, $8, $15, $16, false, statement_timestamp(), statement_timestamp(), ",
+    "statement_timestamp() + interval '1 millisecond' * $14::bigint FROM lease ",
+    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING ",
+    "RETURNING locked_until, expires_at, created_at"
 );
 
 /// The row lock lets one racer through; the revision shows the others that the row they judged is gone.
@@ -125,6 +121,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     "status = 'processing', attempt = attempt + 1, claim_id = $7, revision = revision + 1, ",
     "locked_until = lease_end, ",
     "expires_at = greatest(lease_end, statement_timestamp() + interval '1 millisecond' * $14::bigint), ",
+    "sweep_after = statement_timestamp() + interval '1 millisecond' * $14::bigint, ",
     "response_code = NULL, response_headers = NULL, response_content_type = NULL, response_body = NULL, ",
     "mode = $11, on_lapse = $12, retry_failed = $13, ttl_ms = $14, lease_ms = $8, wait_ms = $15, ",
     "max_run_ms = $16, outcome_unknown = false, released_at = NULL, completed_at = NULL, ",
@@ -139,14 +136,12 @@ pub(super) const IS_INTACT: &str = "SELECT coalesce(current_setting('idem.claim'
 
 /// Fenced by token, status and mark; the row lock is held until the commit, so nobody takes over in between.
 pub(super) const COMPLETE_IN_TRANSACTION: &str = concat!(
-    "WITH done AS (",
     settle!("succeeded"),
     ", ",
     bindings!("$11", "$12"),
     " WHERE ",
     owned!(),
-    " AND current_setting('idem.claim', true) = $13 RETURNING expires_at) ",
-    "SELECT coalesce(current_setting('idem.claim', true) = $13, false), (SELECT expires_at FROM done)"
+    " AND current_setting('idem.claim', true) = $13 RETURNING expires_at"
 );
 
 /// Fenced by token and status: a zombie touches no row.
@@ -211,12 +206,12 @@ pub(super) const EXPIRE: &str = concat!(
     "updated_at = statement_timestamp(), revision = revision + 1 ",
     "WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_records WHERE status <> 'expired' AND ",
     over!("statement_timestamp()"),
-    " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))"
+    " ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED))"
 );
 
 /// As `EXPIRE`: a row is deleted only while it is locked and still past its life.
 pub(super) const PURGE: &str = concat!(
     "DELETE FROM idempotency_records WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_records WHERE ",
     over!("statement_timestamp() - interval '1 millisecond' * $2::bigint"),
-    " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))"
+    " ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED))"
 );

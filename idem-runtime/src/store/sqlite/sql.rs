@@ -27,7 +27,9 @@ macro_rules! owned {
 macro_rules! over {
     ($moment:expr) => {
         concat!(
-            "expires_at <= ",
+            "sweep_after <= ",
+            $moment,
+            " AND expires_at <= ",
             $moment,
             " AND NOT outcome_unknown AND (status <> 'processing' OR ",
             "(locked_until <= ",
@@ -92,7 +94,7 @@ pub(super) const INSERT: &str = concat!(
     "INSERT INTO idempotency_records ",
     "(tenant_id, user_id, route, idempotency_key, request_hash, request_fields, status, attempt, claim_id, ",
     "revision, locked_until, expires_at, mode, on_lapse, retry_failed, ttl_ms, lease_ms, wait_ms, ",
-    "max_run_ms, outcome_unknown, created_at, updated_at) ",
+    "max_run_ms, outcome_unknown, created_at, updated_at, sweep_after) ",
     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'processing', 1, ?7, 1, ",
     now!(),
     " + ?8 * 1000, ",
@@ -101,9 +103,11 @@ pub(super) const INSERT: &str = concat!(
     now!(),
     ", ",
     now!(),
-    ") ",
-    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING RETURNING ",
-    columns!()
+    ", ",
+    now!(),
+    " + ?12 * 1000) ",
+    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING ",
+    "RETURNING locked_until, expires_at, created_at"
 );
 
 /// The revision shows all racers but one that the row they judged is gone.
@@ -120,6 +124,8 @@ pub(super) const TAKE_OVER: &str = concat!(
     "locked_until = ",
     now!(),
     " + ?8 * 1000, expires_at = ",
+    now!(),
+    " + ?12 * 1000, sweep_after = ",
     now!(),
     " + ?12 * 1000, ",
     "response_code = NULL, response_headers = NULL, response_content_type = NULL, response_body = NULL, ",
@@ -225,12 +231,12 @@ pub(super) const EXPIRE: &str = concat!(
     "revision = revision + 1 WHERE rowid IN (SELECT rowid FROM idempotency_records ",
     "WHERE status <> 'expired' AND ",
     over!(now!()),
-    " ORDER BY expires_at LIMIT ?1)"
+    " ORDER BY sweep_after LIMIT ?1)"
 );
 
 /// As `EXPIRE`.
 pub(super) const PURGE: &str = concat!(
     "DELETE FROM idempotency_records WHERE rowid IN (SELECT rowid FROM idempotency_records WHERE ",
     over!(concat!(now!(), " - ?2 * 1000")),
-    " ORDER BY expires_at LIMIT ?1)"
+    " ORDER BY sweep_after LIMIT ?1)"
 );
