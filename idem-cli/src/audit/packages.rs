@@ -1,7 +1,7 @@
 //! Which crates lie under a path, and where the source of each begins.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -65,10 +65,9 @@ pub(super) fn find(path: &Path, examples: bool) -> Result<Vec<Package>, Error> {
         let target = Target { name: name.clone(), root: path.to_owned(), is_library: false };
         return Ok(vec![Package { name, dependencies: BTreeMap::new(), targets: vec![target] }]);
     }
-    let folder = match path.file_name() {
-        Some(name) if name == "Cargo.toml" => path.parent().unwrap_or(path),
-        _ => path,
-    };
+    let is_manifest = path.file_name().is_some_and(|name| name == "Cargo.toml");
+    let folder = plain(if is_manifest { path.parent().unwrap_or(path) } else { path });
+    let folder = folder.as_path();
     if !path.exists() {
         return Err(Error::NoSource(format!("{}: there is no such file or folder", path.display())));
     }
@@ -210,11 +209,11 @@ fn identifier(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The path without `a/..`, so that the same folder has one name.
+/// The path without `.` and `a/..`, so that the same folder has one name.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
-    for part in path.components() {
-        let up = part == std::path::Component::ParentDir;
+    for part in path.components().filter(|part| *part != Component::CurDir) {
+        let up = part == Component::ParentDir;
         if !(up && plain.file_name().is_some() && plain.pop()) {
             plain.push(part);
         }

@@ -38,11 +38,13 @@ pub(super) struct Program<'a> {
 /// A module, or the body of a function that holds items.
 pub(super) struct Module {
     pub(super) package: usize,
+    /// Whether it is of the package's library; else of one of its programs.
+    pub(super) is_library: bool,
     pub(super) file: usize,
     /// Its full name, `shop::orders`.
     pub(super) name: String,
     parent: Option<ModuleId>,
-    root: ModuleId,
+    pub(super) root: ModuleId,
     /// A body: names that it lacks are looked up around it, and `self` is not it.
     is_body: bool,
     names: HashMap<String, Vec<Entry>>,

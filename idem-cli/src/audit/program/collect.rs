@@ -33,6 +33,7 @@ pub(super) fn collect<'a>(packages: &'a [Package], sources: &'a Sources) -> Prog
     let targets = targets.flat_map(|(index, package)| package.targets.iter().map(move |target| (index, target)));
     for ((package, target), &file) in targets.zip(&sources.roots) {
         let root = collector.module(package, file, target.name.clone(), None);
+        collector.program.modules[root].is_library = target.is_library;
         if target.is_library && !KNOWN_BY_NAME.contains(&target.name.as_str()) {
             collector.program.libraries.entry(target.name.clone()).or_insert(root);
         }
@@ -71,8 +72,10 @@ impl<'a> Collector<'a> {
     fn module(&mut self, package: usize, file: usize, name: String, parent: Option<ModuleId>) -> ModuleId {
         let id = self.program.modules.len();
         let root = parent.map_or(id, |parent| self.program.modules[parent].root);
+        let is_library = parent.is_some_and(|parent| self.program.modules[parent].is_library);
         self.program.modules.push(Module {
             package,
+            is_library,
             file,
             name,
             parent,

@@ -71,8 +71,10 @@ impl Surveyor<'_, '_> {
                 return self.method(frame, receiver, name, &arguments, call.func.span());
             }
         }
-        let routes = is_axum || path.len() == 1 || path.iter().any(|word| word.ends_with("routing"));
-        if routes && method_router::verb(name).is_some() {
+        // `axum::http::Request::post` begins a request of a client.
+        let is_module = of.chars().all(|letter| !letter.is_uppercase());
+        let routes = is_axum || path.len() == 1 || of.ends_with("routing");
+        if routes && is_module && method_router::verb(name).is_some() {
             let arguments: Vec<&Expr> = call.args.iter().collect();
             return self.endpoint(frame, Vec::new(), name, &arguments, call.func.span(), is_axum);
         }

@@ -19,20 +19,17 @@ pub(super) const MOUNTING: [&str; 9] = [
 
 /// Whether these tokens hold the call of a method that mounts a route: `.route(`.
 pub(in crate::audit) fn adds_routes(tokens: &TokenStream) -> bool {
-    let mut after_dot = false;
-    tokens.clone().into_iter().any(|token| {
-        let found = match &token {
-            TokenTree::Group(group) => adds_routes(&group.stream()),
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let calls = tokens.windows(3).any(|three| match three {
+        [TokenTree::Punct(dot), TokenTree::Ident(name), TokenTree::Group(arguments)] => {
+            let name = name.to_string();
             // `merge` and `fallback` are words of other libraries too; a macro is not searched for them alone.
-            TokenTree::Ident(ident) => {
-                let name = ident.to_string();
-                after_dot && MOUNTING.contains(&name.as_str()) && name != "merge" && name != "fallback"
-            }
-            _ => false,
-        };
-        after_dot = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '.');
-        found
-    })
+            let mounts = MOUNTING.contains(&name.as_str()) && name != "merge" && name != "fallback";
+            dot.as_char() == '.' && mounts && !arguments.stream().is_empty()
+        }
+        _ => false,
+    });
+    calls || tokens.iter().any(|token| matches!(token, TokenTree::Group(group) if adds_routes(&group.stream())))
 }
 
 impl Surveyor<'_, '_> {

@@ -46,7 +46,7 @@ pub(super) fn check(program: &Program<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Whether both can be in one program: in one package, or in one that depends on the other.
+/// Whether both can be in one program: in one crate, or one in a library that the other's package can use.
 fn clash(program: &Program<'_>, one: &Function<'_>, other: &Function<'_>) -> bool {
     // Under `cfg`, the two may be alternatives; the registry of the built program knows.
     let conditional = |function: &Function<'_>| {
@@ -55,9 +55,10 @@ fn clash(program: &Program<'_>, one: &Function<'_>, other: &Function<'_>) -> boo
     if one.site == other.site || (conditional(one) && conditional(other)) {
         return false;
     }
-    let package = |function: &Function<'_>| program.modules[function.module].package;
-    let (one, other) = (package(one), package(other));
-    one == other || depends(program, one, other) || depends(program, other, one)
+    let (one, other) = (&program.modules[one.module], &program.modules[other.module]);
+    one.root == other.root
+        || (other.is_library && depends(program, one.package, other.package))
+        || (one.is_library && depends(program, other.package, one.package))
 }
 
 fn depends(program: &Program<'_>, from: usize, on: usize) -> bool {
