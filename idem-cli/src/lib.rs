@@ -54,11 +54,24 @@ impl From<Outcome> for ExitCode {
 }
 
 impl Cli {
+    /// Does what was asked, and gives the answer.
+    ///
+    /// ```
+    /// use clap::Parser;
+    ///
+    /// let answer = idem_cli::Cli::parse_from(["idem", "audit", "--explain", "IDEM001"]).answer()?;
+    /// assert!(answer.text.starts_with("# IDEM001"));
+    /// # Ok::<(), idem_cli::audit::Error>(())
+    /// ```
+    pub fn answer(&self) -> Result<audit::Answer, audit::Error> {
+        let Command::Audit(args) = &self.command;
+        audit::run(args)
+    }
+
     /// Does what was asked and prints the answer.
     #[must_use]
     pub fn run(&self) -> Outcome {
-        let Command::Audit(args) = &self.command;
-        match audit::run(args) {
+        match self.answer() {
             Ok(answer) => {
                 // A reader that has seen enough closes the pipe; that changes nothing about the outcome.
                 let mut out = anstream::stdout().lock();

@@ -2,6 +2,7 @@
 
 mod collect;
 mod resolve;
+mod search;
 
 use std::collections::HashMap;
 

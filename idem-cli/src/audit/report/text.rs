@@ -1,5 +1,6 @@
 //! The report for people: a table of routes, then the findings as a compiler would put them.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -19,8 +20,12 @@ impl Report<'_> {
     pub(in crate::audit) fn text(&self) -> String {
         let mut text = self.table();
         let known = self.findings.iter().filter(|(finding, _)| finding.known).count();
+        let mut helped = HashSet::new();
         for (finding, denied) in self.findings.iter().filter(|(finding, _)| !finding.known) {
             describe(&mut text, finding, *denied);
+            if helped.insert((finding.rule, &finding.help)) {
+                let _ = writeln!(text, "   {FAINT}= help:{FAINT:#} {}", finding.help);
+            }
         }
         if !self.vanished.is_empty() {
             let file = self.baseline.as_deref().unwrap_or("the baseline");
@@ -112,7 +117,7 @@ fn stance(route: &Route) -> String {
 }
 
 fn describe(text: &mut String, finding: &Finding, denied: bool) {
-    let Finding { rule, method, path, handler, message, help, site, .. } = finding;
+    let Finding { rule, method, path, handler, message, site, .. } = finding;
     let (style, weight) = if denied { (BAD, "error") } else { (OPEN, "warning") };
     let _ = writeln!(text, "\n{style}{weight}[{rule}]{style:#}{BOLD}: {}: {message}{BOLD:#}", rule.name());
     let _ = writeln!(text, "  {FAINT}-->{FAINT:#} {}:{}:{}", site.file, site.line, site.column);
@@ -121,7 +126,6 @@ fn describe(text: &mut String, finding: &Finding, denied: bool) {
     } else {
         let _ = writeln!(text, "   {FAINT}={FAINT:#} {method} {path} -> {handler}");
     }
-    let _ = writeln!(text, "   {FAINT}= help:{FAINT:#} {help}");
 }
 
 fn plural(count: usize, word: &str) -> String {
