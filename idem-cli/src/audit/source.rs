@@ -68,7 +68,12 @@ impl Loader {
         let shown = path.strip_prefix("./").unwrap_or(path).display().to_string();
         let syntax = syn::parse_file(&text).unwrap_or_else(|error| {
             let at = error.span().start();
-            self.broken.push(format!("{shown}:{}:{}: {error}", at.line, at.column + 1));
+            let message = match error.to_string() {
+                // The lexer says no more than that.
+                lexer if lexer.contains("token stream") => "a bracket or quote has no fellow".to_owned(),
+                parser => parser,
+            };
+            self.broken.push(format!("{shown}:{}:{}: {message}", at.line, at.column + 1));
             syn::File { shebang: None, frontmatter: None, attrs: Vec::new(), items: Vec::new() }
         });
         let index = self.files.len();

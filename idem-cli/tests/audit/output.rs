@@ -53,7 +53,7 @@ fn broken_source_is_told_with_its_place_and_ends_with_2() {
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).is_empty());
     let message = stderr(&output);
-    assert!(message.contains("broken/src/half.rs:3:") && message.contains("broken/src/open.rs:4:"), "{message}");
+    assert!(message.contains("broken/src/half.rs:3:") && message.contains("broken/src/open.rs:5:"), "{message}");
 }
 
 #[test]
