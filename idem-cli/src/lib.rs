@@ -21,7 +21,11 @@ use clap::{Parser, Subcommand};
 /// assert!(Cli::try_parse_from(["idem", "audit", "src", "--deny", "nonsense"]).is_err());
 /// ```
 #[derive(Debug, Parser)]
-#[command(name = "idem", version, about = "Makes a write happen once, and shows which writes do not say so yet")]
+#[command(
+    name = "idem",
+    version,
+    about = "Makes a write happen once, and shows which writes do not say so yet"
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -21,7 +21,10 @@ fn clippy_finds_every_method_that_the_fragment_disallows() {
     assert!(!disallowed.is_empty());
     for method in disallowed {
         let path = method["path"].as_str().unwrap();
-        assert!(said.contains(&format!("use of a disallowed method `{path}`")), "`{path}` is not found:\n{said}");
+        assert!(
+            said.contains(&format!("use of a disallowed method `{path}`")),
+            "`{path}` is not found:\n{said}"
+        );
     }
     assert!(!said.contains("does not refer to"), "a path names nothing:\n{said}");
 }

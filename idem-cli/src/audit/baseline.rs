@@ -51,10 +51,14 @@ impl Baseline {
 
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let malformed = |message: String| Error::Malformed { path: path.to_owned(), message };
-        let text = std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
         let baseline: Self = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         if baseline.version != VERSION {
-            return Err(malformed(format!("it has version {}, this program reads {VERSION}", baseline.version)));
+            return Err(malformed(format!(
+                "it has version {}, this program reads {VERSION}",
+                baseline.version
+            )));
         }
         Ok(baseline)
     }

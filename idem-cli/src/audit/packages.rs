@@ -125,11 +125,7 @@ fn members(root: &Path, workspace: &Workspace, folders: &mut BTreeSet<PathBuf>) 
     Ok(())
 }
 
-fn package(
-    folder: &Path,
-    shared: &BTreeMap<String, Dependency>,
-    examples: bool,
-) -> Result<Package, Error> {
+fn package(folder: &Path, shared: &BTreeMap<String, Dependency>, examples: bool) -> Result<Package, Error> {
     let manifest = read(&folder.join("Cargo.toml"))?;
     let given = manifest.package.and_then(|package| package.name).unwrap_or_default();
     let name = identifier(&given);
@@ -161,7 +157,8 @@ fn package(
     for root in roots.into_iter().filter(|root| root.is_file()) {
         let stem = root.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let of_folder = root.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let declared = manifest.bin.iter().find(|bin| bin.path.as_ref().is_some_and(|path| root.ends_with(path)));
+        let declared =
+            manifest.bin.iter().find(|bin| bin.path.as_ref().is_some_and(|path| root.ends_with(path)));
         let target = match (declared.and_then(|bin| bin.name.as_deref()), stem.as_str()) {
             (Some(name), _) => identifier(name),
             (None, "main") if of_folder == "src" => identifier(&given),
@@ -182,8 +179,8 @@ fn standing_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Manifest, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
     toml::from_str(&text)
         .map_err(|error| Error::Malformed { path: path.to_owned(), message: error.message().to_owned() })
 }

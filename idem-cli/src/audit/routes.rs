@@ -60,6 +60,7 @@ pub(super) fn survey(program: &Program<'_>) -> Survey {
         endpoints: Vec::new(),
         exemptions: Vec::new(),
         results: HashMap::new(),
+        called: HashSet::new(),
         constants: HashMap::new(),
         builds: HashMap::new(),
         active: Vec::new(),
@@ -81,6 +82,7 @@ struct Surveyor<'p, 'a> {
     /// What each function gave for which arguments.
     results: HashMap<(FunctionId, String), Value>,
     constants: HashMap<ConstantId, Value>,
+    called: HashSet<FunctionId>,
     /// Whether a function has to do with routers at all.
     builds: HashMap<FunctionId, bool>,
     /// The calls under way, so that recursion ends.
@@ -105,6 +107,12 @@ struct Frame {
     returned: Vec<Value>,
 }
 
+impl Frame {
+    fn new(scope: ModuleId, of: Option<TypeId>, function: String) -> Self {
+        Self { scope, of, function, names: HashMap::new(), returned: Vec::new() }
+    }
+}
+
 impl Surveyor<'_, '_> {
     fn everything(&mut self) {
         let functions = &self.program.functions;
@@ -115,7 +123,7 @@ impl Surveyor<'_, '_> {
             self.constant(id);
         }
         for id in alone.into_iter().chain(called) {
-            if !self.results.keys().any(|(known, _)| *known == id) {
+            if !self.called.contains(&id) {
                 self.invoke(id, None, Vec::new());
             }
         }

@@ -113,9 +113,10 @@ impl FromStr for Denied {
             "undeclared" => Ok(Self::Undeclared),
             "unresolved" => Ok(Self::Rule(Rule::UnresolvedRoute)),
             "expired" => Ok(Self::Rule(Rule::ExpiredExemption)),
-            rule => rule.parse().map(Self::Rule).map_err(|error: String| {
-                format!("{error}; or write undeclared, unresolved, expired, all")
-            }),
+            rule => rule
+                .parse()
+                .map(Self::Rule)
+                .map_err(|error: String| format!("{error}; or write undeclared, unresolved, expired, all")),
         }
     }
 }
@@ -126,8 +127,7 @@ pub(super) fn check(program: &Program<'_>, survey: &Survey, today: Date) -> Vec<
     findings.extend(exemptions::check(program, survey, today));
     findings.extend(reach::check(program, survey));
     findings.extend(functions::check(program));
-    findings.sort_by(|a, b| {
-        (&a.site, a.rule, &a.method, &a.path).cmp(&(&b.site, b.rule, &b.method, &b.path))
-    });
+    findings
+        .sort_by(|a, b| (&a.site, a.rule, &a.method, &a.path).cmp(&(&b.site, b.rule, &b.method, &b.path)));
     findings
 }

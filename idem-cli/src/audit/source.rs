@@ -90,11 +90,18 @@ impl Loader {
         Ok(index)
     }
 
-    fn find(&mut self, from: &Path, is_root: bool, name: &[String], given: Option<&str>) -> Result<ModuleFile, Error> {
+    fn find(
+        &mut self,
+        from: &Path,
+        is_root: bool,
+        name: &[String],
+        given: Option<&str>,
+    ) -> Result<ModuleFile, Error> {
         let folder = from.parent().unwrap_or(Path::new(""));
         let beside = is_root || from.file_stem().is_some_and(|stem| stem == "mod");
         let below = if beside { folder.to_owned() } else { from.with_extension("") };
-        let (name, around) = name.split_last().map_or(("", &[][..]), |(name, around)| (name.as_str(), around));
+        let (name, around) =
+            name.split_last().map_or(("", &[][..]), |(name, around)| (name.as_str(), around));
         let inside = around.iter().fold(below, |folder, module| folder.join(module));
         if let Some(given) = given {
             let base = if around.is_empty() { folder } else { &inside };

@@ -90,7 +90,8 @@ impl Declaration {
         }
         let last = &meta.path().segments.last()?.ident;
         // Most attributes are none of ours by any name.
-        let name = ours(meta.path()).filter(|name| ["idempotent", "exempt", "read_only"].contains(&name.as_str()))?;
+        let name = ours(meta.path())
+            .filter(|name| ["idempotent", "exempt", "read_only"].contains(&name.as_str()))?;
         let _ = last;
         let options = options(tokens);
         match name.as_str() {
@@ -127,7 +128,10 @@ fn options(tokens: TokenStream) -> Vec<TokenStream> {
     for token in tokens {
         match &token {
             TokenTree::Punct(punct) if punct.as_char() == ',' => options.push(Vec::new()),
-            _ => options.last_mut().into_iter().for_each(|option: &mut Vec<TokenTree>| option.push(token.clone())),
+            _ => options
+                .last_mut()
+                .into_iter()
+                .for_each(|option: &mut Vec<TokenTree>| option.push(token.clone())),
         }
     }
     options.into_iter().filter(|option| !option.is_empty()).map(TokenStream::from_iter).collect()

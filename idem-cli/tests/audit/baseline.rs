@@ -71,7 +71,8 @@ fn a_new_finding_fails_without_deny() {
     let output = app.ratchet(&["--json"]);
     assert_eq!(code(&output), 1);
     let report = json(&output);
-    let known: Vec<_> = report["findings"].as_array().unwrap().iter().map(|finding| finding["known"] == true).collect();
+    let known: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|finding| finding["known"] == true).collect();
     assert_eq!(findings(&report), ["IDEM001 POST /a app::a", "IDEM001 POST /b app::b"]);
     assert_eq!(known, [true, false]);
 }
@@ -120,7 +121,9 @@ fn an_expired_exemption_is_in_no_baseline() {
 fn a_baseline_that_cannot_be_read_is_bad_use() {
     let app = App::new(A);
     assert_eq!(code(&app.ratchet(&[])), 2);
-    for text in ["", "{}", "{\"version\": 2, \"findings\": []}", "{\"version\": 1, \"findings\": [{\"rule\": 1}]}"] {
+    for text in
+        ["", "{}", "{\"version\": 2, \"findings\": []}", "{\"version\": 1, \"findings\": [{\"rule\": 1}]}"]
+    {
         std::fs::write(app.baseline(), text).unwrap();
         assert_eq!(code(&app.ratchet(&[])), 2, "{text}");
     }

@@ -42,7 +42,8 @@ pub(crate) fn audit(source: &str) -> Value {
 /// `POST /orders undeclared app::create`, one line for each route.
 pub(crate) fn routes(report: &Value) -> Vec<String> {
     let line = |route: &Value| {
-        let [method, path, status, handler] = ["method", "path", "status", "handler"].map(|name| text(route, name));
+        let [method, path, status, handler] =
+            ["method", "path", "status", "handler"].map(|name| text(route, name));
         format!("{method} {path} {status} {handler}")
     };
     report["routes"].as_array().unwrap().iter().map(line).collect()
@@ -50,7 +51,8 @@ pub(crate) fn routes(report: &Value) -> Vec<String> {
 
 /// The routes of a source whose imports are the usual ones.
 pub(crate) fn routes_of(source: &str) -> Vec<String> {
-    let imports = "use axum::{Router, routing::{get, post, put, delete, any, MethodRouter}};\nasync fn create() {}\n";
+    let imports =
+        "use axum::{Router, routing::{get, post, put, delete, any, MethodRouter}};\nasync fn create() {}\n";
     routes(&audit(&format!("{imports}{source}")))
 }
 

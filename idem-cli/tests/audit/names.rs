@@ -11,7 +11,9 @@ fn renamed_imports_and_globs_are_followed() {
         "use crate::a::b::{R, p}; mod a { pub mod b { pub use super::super::c::*; } } mod c { pub use axum::Router as R; pub use axum::routing::post as p; }",
         "type R = axum::Router<()>; use ::axum::routing::post as p;",
     ] {
-        let source = format!("{import}\nfn app() -> R {{ R::new().route(\"/a\", p(create)) }}\nasync fn create() {{}}");
+        let source = format!(
+            "{import}\nfn app() -> R {{ R::new().route(\"/a\", p(create)) }}\nasync fn create() {{}}"
+        );
         assert_eq!(routes(&audit(&source)), ["POST /a undeclared app::create"], "{import}");
     }
 }
@@ -25,7 +27,10 @@ fn a_name_inside_a_body_hides_the_one_outside() {
         { let path = "/inner"; let _ = path; }
         Router::new().route(path, post(create)).route("/b", post(inner::other))
     }"#;
-    assert_eq!(routes_of(source), ["POST /outer undeclared app::app::create", "POST /b undeclared app::app::inner::other"]);
+    assert_eq!(
+        routes_of(source),
+        ["POST /outer undeclared app::app::create", "POST /b undeclared app::app::inner::other"]
+    );
 }
 
 #[test]
@@ -54,8 +59,12 @@ fn a_path_is_read_from_constants_formats_and_joins() {
         }"#;
     assert_eq!(
         routes_of(source),
-        ["POST /api/orders/{id} undeclared app::create", "POST /carts undeclared app::create",
-         "POST /a/b undeclared app::create", "POST /x/{id} undeclared app::create"]
+        [
+            "POST /api/orders/{id} undeclared app::create",
+            "POST /carts undeclared app::create",
+            "POST /a/b undeclared app::create",
+            "POST /x/{id} undeclared app::create"
+        ]
     );
 }
 
@@ -70,13 +79,17 @@ fn handlers_are_found_in_types_traits_and_modules() {
         }"#;
     assert_eq!(
         routes_of(source),
-        ["POST /b undeclared app::Orders::create", "POST /a undeclared app::Orders::create", "POST /c undeclared app::Api::act"]
+        [
+            "POST /b undeclared app::Orders::create",
+            "POST /a undeclared app::Orders::create",
+            "POST /c undeclared app::Api::act"
+        ]
     );
 }
 
 #[test]
 fn typed_paths_and_documented_routes_are_read() {
-    let source = r##"
+    let source = r#"
         #[derive(TypedPath)] #[typed_path("/orders/{id}")] struct Order { id: u32 }
         async fn replace(_: Order) {}
         #[utoipa::path(post, path = "/carts", responses((status = 200)))] async fn cart() {}
@@ -84,6 +97,9 @@ fn typed_paths_and_documented_routes_are_read() {
             let (router, api) = utoipa_axum::router::OpenApiRouter::new().routes(routes!(cart)).split_for_parts();
             api.whatever();
             Router::new().typed_put(replace).merge(router)
-        }"##;
-    assert_eq!(routes_of(source), ["POST /carts undeclared app::cart", "PUT /orders/{id} undeclared app::replace"]);
+        }"#;
+    assert_eq!(
+        routes_of(source),
+        ["POST /carts undeclared app::cart", "PUT /orders/{id} undeclared app::replace"]
+    );
 }

@@ -53,12 +53,16 @@ fn broken_source_is_told_with_its_place_and_ends_with_2() {
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).is_empty());
     let message = stderr(&output);
-    assert!(message.contains("broken/src/half.rs:3:") && message.contains("broken/src/open.rs:5:"), "{message}");
+    assert!(
+        message.contains("broken/src/half.rs:3:") && message.contains("broken/src/open.rs:5:"),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_path_without_source_ends_with_2_and_says_what_to_name() {
-    for (path, words) in [("nowhere", "no such file"), (".", "no Cargo.toml"), ("plain/src", "no Cargo.toml")] {
+    for (path, words) in [("nowhere", "no such file"), (".", "no Cargo.toml"), ("plain/src", "no Cargo.toml")]
+    {
         let output = idem(&["audit", path]);
         assert_eq!(code(&output), 2, "{path}");
         assert!(stderr(&output).contains(words), "{path}: {}", stderr(&output));

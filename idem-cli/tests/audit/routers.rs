@@ -9,7 +9,11 @@ fn a_path_is_joined_through_every_nest() {
         fn orders() -> Router { Router::new().route("/", post(create)).route("/{id}", put(create)).fallback(create) }"#;
     assert_eq!(
         routes_of(source),
-        ["POST /api/v1 undeclared app::create", "PUT /api/v1/{id} undeclared app::create", "ANY /api/v1/* undeclared app::create"]
+        [
+            "POST /api/v1 undeclared app::create",
+            "PUT /api/v1/{id} undeclared app::create",
+            "ANY /api/v1/* undeclared app::create"
+        ]
     );
 }
 
@@ -19,7 +23,10 @@ fn one_router_under_two_paths_is_listed_twice() {
         let orders = Router::new().route("/orders", post(create));
         Router::new().nest("/v1", orders.clone()).nest("/v2", orders)
     }"#;
-    assert_eq!(routes_of(source), ["POST /v1/orders undeclared app::create", "POST /v2/orders undeclared app::create"]);
+    assert_eq!(
+        routes_of(source),
+        ["POST /v1/orders undeclared app::create", "POST /v2/orders undeclared app::create"]
+    );
 }
 
 #[test]
@@ -33,8 +40,13 @@ fn every_branch_and_every_loop_counts() {
     }"#;
     assert_eq!(
         routes_of(source),
-        ["POST /x/a undeclared app::create", "POST /x/b undeclared app::create", "POST /x/c undeclared app::create",
-         "POST /x/d undeclared app::create", "POST /e undeclared app::create"]
+        [
+            "POST /x/a undeclared app::create",
+            "POST /x/b undeclared app::create",
+            "POST /x/c undeclared app::create",
+            "POST /x/d undeclared app::create",
+            "POST /e undeclared app::create"
+        ]
     );
 }
 
@@ -86,8 +98,12 @@ fn routers_in_fields_closures_statics_and_wrappers_are_seen() {
         async fn serve() { axum::serve(l, Router::new().route("/served", post(create)).into_make_service()).await; }"#;
     assert_eq!(
         routes_of(source),
-        ["POST /field undeclared app::create", "POST /static undeclared app::create",
-         "POST /closure undeclared app::create", "POST /served undeclared app::create"]
+        [
+            "POST /field undeclared app::create",
+            "POST /static undeclared app::create",
+            "POST /closure undeclared app::create",
+            "POST /served undeclared app::create"
+        ]
     );
 }
 
@@ -119,9 +135,14 @@ fn what_cannot_be_seen_is_unresolved_and_keeps_its_place() {
     }"#;
     assert_eq!(
         routes_of(source),
-        ["POST <&config.path> unresolved app::create", "ANY /any unresolved config.methods()",
-         "POST /foreign unresolved other_crate::create", "ANY /plugins/* unresolved plugins::router()",
-         "ANY * unresolved config.router", "ANY * unresolved .with_jobs(..)"]
+        [
+            "POST <&config.path> unresolved app::create",
+            "ANY /any unresolved config.methods()",
+            "POST /foreign unresolved other_crate::create",
+            "ANY /plugins/* unresolved plugins::router()",
+            "ANY * unresolved config.router",
+            "ANY * unresolved .with_jobs(..)"
+        ]
     );
 }
 
@@ -148,9 +169,9 @@ fn routers_that_build_each_other_come_to_an_end() {
 
 #[test]
 fn code_for_tests_serves_nobody() {
-    let source = r##"
+    let source = r#"
         #[cfg(test)] mod tests { fn app() -> axum::Router { axum::Router::new().route("/t", axum::routing::post(t)) } }
-        #[tokio::test] async fn a_test() { Router::new().route("/t", post(create)); }"##;
+        #[tokio::test] async fn a_test() { Router::new().route("/t", post(create)); }"#;
     assert!(routes_of(source).is_empty());
 }
 

@@ -58,14 +58,18 @@ fn the_last_day_of_an_exemption_still_counts() {
 
 #[test]
 fn a_date_that_cannot_be_read_counts_as_past() {
-    assert_eq!(found(r#"#[exempt(reason = "long enough", until = "31.1.2027")] async fn f() {}"#), ["IDEM003 app::f"]);
+    assert_eq!(
+        found(r#"#[exempt(reason = "long enough", until = "31.1.2027")] async fn f() {}"#),
+        ["IDEM003 app::f"]
+    );
     let source = r#"fn app() -> Router { Router::new().route("/a", post(exempted("long enough", f).until(LATER))) } async fn f() {}"#;
     assert_eq!(found(source), ["IDEM003 POST /a app::f"]);
 }
 
 #[test]
 fn a_reason_is_ten_characters_without_the_blanks_around_it() {
-    for (reason, weak) in [("ten chars!", false), (" nine char ", true), ("", true), ("äöüäöüäöüä", false)] {
+    for (reason, weak) in [("ten chars!", false), (" nine char ", true), ("", true), ("äöüäöüäöüä", false)]
+    {
         let source = format!("#[exempt(reason = \"{reason}\")] async fn f() {{}}");
         assert_eq!(!found(&source).is_empty(), weak, "{reason}");
     }
@@ -93,8 +97,12 @@ fn an_annotation_behind_an_open_route_is_found_through_methods_and_closures() {
         }"#;
     assert_eq!(
         found(source),
-        ["IDEM005 POST /a app::one", "IDEM001 POST /b closure in app::app", "IDEM005 POST /b closure in app::app",
-         "IDEM005 POST /c app::three"]
+        [
+            "IDEM005 POST /a app::one",
+            "IDEM001 POST /b closure in app::app",
+            "IDEM005 POST /b closure in app::app",
+            "IDEM005 POST /c app::three"
+        ]
     );
 }
 
@@ -116,7 +124,10 @@ fn a_service_is_an_impl_a_trait_or_a_module() {
         #[service] trait B { async fn b(&self); #[exempt(reason = "long enough")] async fn e(&self); }
         #[service] mod c { pub async fn c() {} pub(crate) fn f() -> BoxFuture<'static, ()> {} async fn private() {} }
         mod free { pub async fn free() {} }"#;
-    assert_eq!(found(source), ["IDEM009 app::A::a", "IDEM009 app::B::b", "IDEM009 app::c::c", "IDEM009 app::c::f"]);
+    assert_eq!(
+        found(source),
+        ["IDEM009 app::A::a", "IDEM009 app::B::b", "IDEM009 app::c::c", "IDEM009 app::c::f"]
+    );
 }
 
 #[test]

@@ -61,7 +61,10 @@ fn a_module_without_a_file_is_unresolved() {
 
 #[test]
 fn a_file_that_declares_itself_comes_to_an_end() {
-    let folder = tree(&[("Cargo.toml", "[package]\nname = \"app\""), ("src/lib.rs", "#[path = \"lib.rs\"] mod again;")]);
+    let folder = tree(&[
+        ("Cargo.toml", "[package]\nname = \"app\""),
+        ("src/lib.rs", "#[path = \"lib.rs\"] mod again;"),
+    ]);
     assert!(audited(folder.path(), &[]).is_empty());
 }
 
@@ -69,7 +72,10 @@ fn a_file_that_declares_itself_comes_to_an_end() {
 fn a_workspace_is_its_members_and_what_they_depend_on_by_path() {
     let folder = tree(&[
         ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/left-out\"]"),
-        ("crates/app/Cargo.toml", "[package]\nname = \"my-app\"\n[dependencies]\nother-name = { package = \"shared-parts\", path = \"../../parts\" }\nrt = { package = \"axum\", version = \"0.8\" }"),
+        (
+            "crates/app/Cargo.toml",
+            "[package]\nname = \"my-app\"\n[dependencies]\nother-name = { package = \"shared-parts\", path = \"../../parts\" }\nrt = { package = \"axum\", version = \"0.8\" }",
+        ),
         ("crates/app/src/main.rs", "fn main() { rt::Router::new().nest(\"/api\", other_name::router()); }"),
         ("crates/app/src/bin/tool.rs", ROUTE),
         ("crates/app/src/bin/more/main.rs", ROUTE),
@@ -92,8 +98,10 @@ fn a_workspace_is_its_members_and_what_they_depend_on_by_path() {
 
 #[test]
 fn a_long_chain_does_not_overflow_the_stack() {
-    let chain: String = (0..3000).map(|n| format!(".route(\"/{n}\", post(act))")).collect();
-    let source = format!("use axum::{{Router, routing::post}}; async fn act() {{}} fn app() -> Router {{ Router::new(){chain} }}");
+    let chain = (0..3000).map(|n| format!(".route(\"/{n}\", post(act))")).collect::<Vec<_>>().concat();
+    let source = format!(
+        "use axum::{{Router, routing::post}}; async fn act() {{}} fn app() -> Router {{ Router::new(){chain} }}"
+    );
     let folder = tree(&[("app.rs", &source)]);
     assert_eq!(audited(&folder.path().join("app.rs"), &[]).len(), 3000);
 }

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
-use syn::{Attribute, Block, ImplItem, Item, ItemImpl, Signature, Stmt, TraitItem, Type, UseTree, Visibility};
+use syn::{
+    Attribute, Block, ImplItem, Item, ItemImpl, Signature, Stmt, TraitItem, Type, UseTree, Visibility,
+};
 
 use crate::audit::finding::{Site, text_of};
 use crate::audit::packages::Package;
@@ -30,7 +32,8 @@ pub(super) fn collect<'a>(packages: &'a [Package], sources: &'a Sources) -> Prog
     };
     let mut collector = Collector { program, blocks: Vec::new(), files: Vec::new(), inline: Vec::new() };
     let targets = packages.iter().enumerate();
-    let targets = targets.flat_map(|(index, package)| package.targets.iter().map(move |target| (index, target)));
+    let targets =
+        targets.flat_map(|(index, package)| package.targets.iter().map(move |target| (index, target)));
     for ((package, target), &file) in targets.zip(&sources.roots) {
         let root = collector.module(package, file, target.name.clone(), None);
         collector.program.modules[root].is_library = target.is_library;
@@ -273,7 +276,8 @@ impl<'a> Collector<'a> {
         for id in 0..self.program.functions.len() {
             let function = &self.program.functions[id];
             let ours = |path: &syn::Path| self.program.own_name(function.module, path);
-            self.program.functions[id].declaration = Declaration::of(function.attributes, function.signature, ours);
+            self.program.functions[id].declaration =
+                Declaration::of(function.attributes, function.signature, ours);
         }
     }
 
@@ -358,5 +362,7 @@ impl<'a> Visit<'a> for InnerItems<'a> {
 }
 
 fn is_service(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attr| attr.path().segments.last().is_some_and(|segment| segment.ident == "service"))
+    attributes
+        .iter()
+        .any(|attr| attr.path().segments.last().is_some_and(|segment| segment.ident == "service"))
 }

@@ -23,7 +23,12 @@ impl Program<'_> {
     }
 
     /// The same within an `impl` of a type, where `Self` is that type.
-    pub(in crate::audit) fn resolve_in(&self, from: ModuleId, of: Option<TypeId>, path: &syn::Path) -> Vec<Named> {
+    pub(in crate::audit) fn resolve_in(
+        &self,
+        from: ModuleId,
+        of: Option<TypeId>,
+        path: &syn::Path,
+    ) -> Vec<Named> {
         let words = words(path);
         match (words.split_first(), of) {
             (Some((first, rest)), Some(of)) if first == "Self" => self.member_of_type(of, rest),
@@ -43,10 +48,12 @@ impl Program<'_> {
     pub(in crate::audit) fn foreign_type(&self, from: ModuleId, ty: &Type) -> Option<Vec<String>> {
         match ty {
             Type::Reference(ty) => self.foreign_type(from, &ty.elem),
-            Type::Path(ty) => self.resolve(from, &words(&ty.path)).into_iter().find_map(|named| match named {
-                Named::Foreign(path) => Some(path),
-                _ => None,
-            }),
+            Type::Path(ty) => {
+                self.resolve(from, &words(&ty.path)).into_iter().find_map(|named| match named {
+                    Named::Foreign(path) => Some(path),
+                    _ => None,
+                })
+            }
             _ => None,
         }
     }
@@ -83,7 +90,8 @@ impl Program<'_> {
         })?;
         let Type::Path(ty) = first else { return None };
         let definition = &self.types[self.type_named(function.scope, &ty.path)?];
-        let attribute = definition.attributes.iter().find(|attribute| attribute.path().is_ident("typed_path"))?;
+        let attribute =
+            definition.attributes.iter().find(|attribute| attribute.path().is_ident("typed_path"))?;
         let text = attribute.meta.require_list().ok()?.tokens.clone().into_iter().next()?;
         syn::parse_str::<LitStr>(&text.to_string()).ok().map(|text| text.value())
     }

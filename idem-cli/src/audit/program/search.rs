@@ -160,7 +160,8 @@ impl Search<'_, '_> {
     fn unnamed(&mut self, from: ModuleId, name: &str) -> Vec<Named> {
         let program = self.program;
         let is_crate = program.packages[program.modules[from].package].dependencies.contains_key(name);
-        if is_crate || program.libraries.contains_key(name) || matches!(name, "axum" | "idem_runtime" | "std") {
+        if is_crate || program.libraries.contains_key(name) || matches!(name, "axum" | "idem_runtime" | "std")
+        {
             return vec![program.outside(from, name)];
         }
         let mut around = Some(from);

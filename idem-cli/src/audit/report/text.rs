@@ -32,7 +32,8 @@ impl Report<'_> {
             let _ = writeln!(text, "\nfound no more; write {file} anew with --write-baseline:");
             for entry in &self.vanished {
                 let about = [&entry.rule, &entry.method, &entry.path, &entry.handler];
-                let about: Vec<&str> = about.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+                let about: Vec<&str> =
+                    about.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
                 let _ = writeln!(text, "  {}", about.join(" "));
             }
         }
@@ -65,7 +66,8 @@ impl Report<'_> {
     }
 
     fn summary(&self, known: usize) -> String {
-        let mut text = format!("{} in {}", plural(self.routes.len(), "write route"), plural(self.files, "file"));
+        let mut text =
+            format!("{} in {}", plural(self.routes.len(), "write route"), plural(self.files, "file"));
         let counts = self.counts();
         let counts: Vec<String> = counts.iter().map(|(stance, count)| format!("{count} {stance}")).collect();
         if !counts.is_empty() {

@@ -1,18 +1,12 @@
 //! Statements and the names that they bind.
 
-use std::collections::HashMap;
-
 use syn::{Block, Pat, Stmt, Type};
 
-use crate::audit::program::{ModuleId, TypeId};
+use crate::audit::program::ModuleId;
 use crate::audit::routes::value::{Router, Value};
 use crate::audit::routes::{Frame, Mounted, Surveyor, router};
 
 impl Surveyor<'_, '_> {
-    pub(super) fn frame(&self, scope: ModuleId, of: Option<TypeId>, function: String) -> Frame {
-        Frame { scope, of, function, names: HashMap::new(), returned: Vec::new() }
-    }
-
     /// The value of a block; what `let` hides in it is seen again after it.
     pub(super) fn block(&mut self, frame: &mut Frame, block: &Block) -> Value {
         let mut hidden = Vec::new();
@@ -65,7 +59,8 @@ impl Surveyor<'_, '_> {
                 frame.names.insert(pattern.ident.to_string(), value);
             }
             (Pat::Type(pattern), value) => {
-                let value = if value.matters() { value } else { self.typed(frame.scope, &pattern.ty).or(value) };
+                let value =
+                    if value.matters() { value } else { self.typed(frame.scope, &pattern.ty).or(value) };
                 self.bind(frame, &pattern.pat, value);
             }
             (Pat::Tuple(pattern), Value::Tuple(values)) if pattern.elems.len() == values.len() => {

@@ -36,7 +36,7 @@ impl Surveyor<'_, '_> {
             let mut arguments = self.arguments(frame, &call.args);
             let takes_self = self.program.functions[id].signature.receiver().is_some();
             let receiver = (takes_self && !arguments.is_empty()).then(|| arguments.remove(0));
-            return self.invoke(id, receiver, arguments);
+            return self.invoke(id, receiver.as_ref(), arguments);
         }
         let foreign = named.into_iter().find_map(|named| match named {
             Named::Foreign(path) => Some(path),
@@ -95,10 +95,11 @@ impl Surveyor<'_, '_> {
         let name = call.method.to_string();
         if of_self
             && let Some(of) = frame.of
-            && let Some(&Named::Function(id)) = self.program.member_of_type(of, &[name.clone()]).first()
+            && let Some(&Named::Function(id)) =
+                self.program.member_of_type(of, std::slice::from_ref(&name)).first()
         {
             let arguments = arguments.iter().map(|argument| self.evaluate(frame, argument)).collect();
-            return self.invoke(id, Some(receiver), arguments);
+            return self.invoke(id, Some(&receiver), arguments);
         }
         self.method(frame, receiver, &name, &arguments, call.method.span())
     }
@@ -139,10 +140,12 @@ impl Surveyor<'_, '_> {
         let is_ours = self.program.routes_in(frame.scope);
         let values = self.evaluated(frame, arguments);
         let mounts = match (name.strip_suffix("_unchecked").unwrap_or(name), values.as_slice()) {
-            ("route", [_, Value::Methods(_)]) | ("nest", [_, Value::Router(_)]) => true,
+            ("route", [_, Value::Methods(_)])
+            | ("nest", [_, Value::Router(_)])
+            | ("merge", [Value::Router(_)])
+            | ("fallback" | "fallback_service", [Value::Function(_)]) => true,
             ("route" | "nest", [Value::Text(path), _]) => is_ours && path.starts_with('/'),
             ("route" | "route_service" | "nest_service", [_, _]) => is_ours,
-            ("merge", [Value::Router(_)]) | ("fallback" | "fallback_service", [Value::Function(_)]) => true,
             _ => false,
         };
         if mounts {
@@ -174,16 +177,21 @@ impl Surveyor<'_, '_> {
         }
         let values = self.evaluated(frame, arguments);
         let results: Vec<Value> =
-            fits.into_iter().map(|id| self.invoke(id, Some(receiver.clone()), values.clone())).collect();
+            fits.into_iter().map(|id| self.invoke(id, Some(receiver), values.clone())).collect();
         Some(Value::one_of(results))
     }
 
     /// What a function gives for these arguments; those that say nothing are left to their types.
-    pub(super) fn invoke(&mut self, id: FunctionId, receiver: Option<Value>, arguments: Vec<Value>) -> Value {
+    pub(super) fn invoke(
+        &mut self,
+        id: FunctionId,
+        receiver: Option<&Value>,
+        arguments: Vec<Value>,
+    ) -> Value {
         let function = &self.program.functions[id];
         let Some(body) = function.body else { return Value::Unknown };
         let few = self.results.len() < MOST_CALLS;
-        let tells = few && self.builds(id) && arguments.iter().chain(&receiver).any(Value::matters);
+        let tells = few && self.builds(id) && arguments.iter().chain(receiver).any(Value::matters);
         let key = (id, if tells { format!("{receiver:?}{arguments:?}") } else { String::new() });
         if let Some(value) = self.results.get(&key) {
             return value.clone();
@@ -192,12 +200,13 @@ impl Surveyor<'_, '_> {
             return Value::Unknown;
         }
         self.active.push(id);
-        let mut frame = self.frame(function.scope, function.of, function.name.clone());
+        self.called.insert(id);
+        let mut frame = Frame::new(function.scope, function.of, function.name.clone());
         let mut arguments = arguments.into_iter();
         for input in &function.signature.inputs {
             match input {
                 FnArg::Receiver(_) => {
-                    let given = receiver.clone().filter(|_| tells).unwrap_or(Value::Unknown);
+                    let given = receiver.filter(|_| tells).cloned().unwrap_or(Value::Unknown);
                     frame.names.insert("self".to_owned(), given);
                 }
                 FnArg::Typed(input) => {

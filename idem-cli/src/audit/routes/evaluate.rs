@@ -36,7 +36,8 @@ impl Surveyor<'_, '_> {
                 Value::Tuple(expr.elems.iter().map(|element| self.evaluate(frame, element)).collect())
             }
             Expr::Array(expr) => {
-                let elements: Vec<Value> = expr.elems.iter().map(|element| self.evaluate(frame, element)).collect();
+                let elements: Vec<Value> =
+                    expr.elems.iter().map(|element| self.evaluate(frame, element)).collect();
                 Value::one_of(elements)
             }
             Expr::Field(expr) => self.field(frame, &expr.base, &expr.member),
@@ -115,7 +116,7 @@ impl Surveyor<'_, '_> {
         // Stands while its own value is looked for, so that a circle ends.
         self.constants.insert(id, Value::Unknown);
         let constant = &self.program.constants[id];
-        let mut frame = self.frame(constant.module, None, self.program.modules[constant.module].name.clone());
+        let mut frame = Frame::new(constant.module, None, self.program.modules[constant.module].name.clone());
         let value = self.evaluate(&mut frame, constant.value);
         self.constants.insert(id, value.clone());
         value
@@ -155,7 +156,8 @@ impl Surveyor<'_, '_> {
             && let Some(name) = left.path.get_ident()
         {
             let before = frame.names.remove(&name.to_string()).map(|before| self.still_open(before));
-            let value = before.map_or(value.clone(), |before| if before.matters() { value.or(before) } else { value });
+            let value = before
+                .map_or(value.clone(), |before| if before.matters() { value.or(before) } else { value });
             frame.names.insert(name.to_string(), value);
         }
         Value::Unknown

@@ -65,7 +65,8 @@ impl Surveyor<'_, '_> {
             },
             _ => None,
         });
-        let stance = if first.as_deref() == Some("Delegated") { Stance::Delegated } else { Stance::Undeclared };
+        let stance =
+            if first.as_deref() == Some("Delegated") { Stance::Delegated } else { Stance::Undeclared };
         Handler {
             name: format!("closure in {}", frame.function),
             stance,
@@ -110,7 +111,8 @@ impl Surveyor<'_, '_> {
         arguments: &[&Expr],
     ) -> Value {
         let values = self.evaluated(frame, arguments);
-        if let (Stance::Exempt(exemption), "until", [value]) = (&mut handler.stance, name, values.as_slice()) {
+        if let (Stance::Exempt(exemption), "until", [value]) = (&mut handler.stance, name, values.as_slice())
+        {
             exemption.until = Some(match value {
                 Value::Text(date) => date.clone(),
                 _ => shown(arguments[0]),

@@ -13,7 +13,14 @@ use crate::audit::routes::{Frame, Kind, Route, Surveyor, method_router};
 
 /// Methods that mount something on a router.
 pub(super) const MOUNTING: [&str; 9] = [
-    "route", "nest", "merge", "fallback", "route_service", "nest_service", "fallback_service", "api_route",
+    "route",
+    "nest",
+    "merge",
+    "fallback",
+    "route_service",
+    "nest_service",
+    "fallback_service",
+    "api_route",
     "method_not_allowed_fallback",
 ];
 
@@ -29,7 +36,8 @@ pub(in crate::audit) fn adds_routes(tokens: &TokenStream) -> bool {
         }
         _ => false,
     });
-    calls || tokens.iter().any(|token| matches!(token, TokenTree::Group(group) if adds_routes(&group.stream())))
+    calls
+        || tokens.iter().any(|token| matches!(token, TokenTree::Group(group) if adds_routes(&group.stream())))
 }
 
 impl Surveyor<'_, '_> {
@@ -39,7 +47,9 @@ impl Surveyor<'_, '_> {
         let arguments: Vec<Expr> = match arguments {
             Ok(arguments) => arguments.into_iter().collect(),
             Err(_) => {
-                if let Ok(block) = (|input: syn::parse::ParseStream<'_>| syn::Block::parse_within(input)).parse2(mac.tokens.clone()) {
+                if let Ok(block) = (|input: syn::parse::ParseStream<'_>| syn::Block::parse_within(input))
+                    .parse2(mac.tokens.clone())
+                {
                     let block = syn::Block { brace_token: syn::token::Brace::default(), stmts: block };
                     return self.block(frame, &block);
                 }
@@ -58,7 +68,8 @@ impl Surveyor<'_, '_> {
                 texts.collect::<Option<String>>().map_or(Value::Unknown, Value::Text)
             }
             _ => {
-                let values: Vec<Value> = arguments.iter().map(|argument| self.evaluate(frame, argument)).collect();
+                let values: Vec<Value> =
+                    arguments.iter().map(|argument| self.evaluate(frame, argument)).collect();
                 match (name.as_str(), values.as_slice()) {
                     ("reason", [Value::Text(text)]) => Value::Text(text.clone()),
                     ("vec", _) => Value::one_of(values),
@@ -117,7 +128,13 @@ impl Surveyor<'_, '_> {
             let handler = self.handler(frame, argument);
             let site = self.site(frame, argument.span());
             let documented = handler.works_by.first().and_then(|&id| self.documented(id));
-            let route = |method, path, kind| Route { method, path, handler: handler.clone(), site: site.clone(), kind };
+            let route = |method, path, kind| Route {
+                method,
+                path,
+                handler: handler.clone(),
+                site: site.clone(),
+                kind,
+            };
             let Some((methods, path)) = documented else {
                 let reason = "it has no `#[utoipa::path(...)]` that names its method and path".to_owned();
                 self.add(&mut router, route("ANY", "*".to_owned(), Kind::Unresolved(reason)));
@@ -136,7 +153,8 @@ impl Surveyor<'_, '_> {
         let mut paths = attributes.filter(|attribute| {
             attribute.path().segments.last().is_some_and(|segment| segment.ident == "path")
         });
-        let tokens: Vec<TokenTree> = paths.next()?.meta.require_list().ok()?.tokens.clone().into_iter().collect();
+        let tokens: Vec<TokenTree> =
+            paths.next()?.meta.require_list().ok()?.tokens.clone().into_iter().collect();
         let path = tokens.windows(3).find_map(|three| match three {
             [TokenTree::Ident(name), TokenTree::Punct(_), TokenTree::Literal(text)] if name == "path" => {
                 syn::parse_str::<syn::LitStr>(&text.to_string()).ok()

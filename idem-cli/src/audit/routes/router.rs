@@ -15,11 +15,45 @@ const AXUM: [&str; 6] = ["axum", "axum_core", "axum_extra", "idem_runtime", "aid
 
 /// What leaves the routes of a router as they are.
 const LEAVES_ROUTES: [&str; 40] = [
-    "layer", "route_layer", "with_state", "reset_fallback", "has_routes", "into_axum", "as_service", "into_service",
-    "into_make_service", "into_make_service_with_connect_info", "without_v07_checks", "with_graceful_shutdown",
-    "clone", "into", "boxed", "unwrap", "expect", "map_err", "ok", "as_ref", "as_mut", "borrow", "borrow_mut",
-    "oneshot", "ready", "call", "poll_ready", "tap", "to_owned", "into_router", "into_openapi", "to_openapi",
-    "get_openapi", "get_openapi_mut", "finish_api", "finish_api_with", "path_items", "context", "with_context",
+    "layer",
+    "route_layer",
+    "with_state",
+    "reset_fallback",
+    "has_routes",
+    "into_axum",
+    "as_service",
+    "into_service",
+    "into_make_service",
+    "into_make_service_with_connect_info",
+    "without_v07_checks",
+    "with_graceful_shutdown",
+    "clone",
+    "into",
+    "boxed",
+    "unwrap",
+    "expect",
+    "map_err",
+    "ok",
+    "as_ref",
+    "as_mut",
+    "borrow",
+    "borrow_mut",
+    "oneshot",
+    "ready",
+    "call",
+    "poll_ready",
+    "tap",
+    "to_owned",
+    "into_router",
+    "into_openapi",
+    "to_openapi",
+    "get_openapi",
+    "get_openapi_mut",
+    "finish_api",
+    "finish_api_with",
+    "path_items",
+    "context",
+    "with_context",
     "into_response",
 ];
 
@@ -78,11 +112,11 @@ impl Surveyor<'_, '_> {
                 self.service(frame, &mut router, path, service, given, name);
             }
             ("merge" | "routes", [other]) => match self.evaluate(frame, other) {
-                Value::Router(other) => router = self.merged(router, other),
+                Value::Router(other) => router = Self::merged(router, other),
                 given => self.unseen(frame, &mut router, "*".to_owned(), other, &given),
             },
             ("fallback_service", [service]) => match self.evaluate(frame, service) {
-                Value::Router(other) => router = self.merged(router, other),
+                Value::Router(other) => router = Self::merged(router, other),
                 given => self.service(frame, &mut router, Ok("*".to_owned()), service, given, name),
             },
             ("fallback" | "method_not_allowed_fallback", [handler]) => {
@@ -97,7 +131,7 @@ impl Surveyor<'_, '_> {
         }
         if name != plain {
             let about = arguments.first().map(|argument| shown(argument)).unwrap_or_default();
-            self.escape(frame, &mut router, name, about, span);
+            self.escape(frame, &mut router, name, &about, span);
         }
         Value::Router(router)
     }
@@ -166,10 +200,11 @@ impl Surveyor<'_, '_> {
         self.mount(router, "ANY", path, handler, site);
     }
 
-    fn escape(&mut self, frame: &Frame, router: &mut Router, name: &str, about: String, span: Span) {
+    fn escape(&mut self, frame: &Frame, router: &mut Router, name: &str, about: &str, span: Span) {
         let site = self.site(frame, span);
         let path = if about.starts_with('"') { about.trim_matches('"').to_owned() } else { "*".to_owned() };
-        let handler = Handler { stance: Stance::Undeclared, ..Handler::unseen(name.to_owned(), site.clone()) };
+        let handler =
+            Handler { stance: Stance::Undeclared, ..Handler::unseen(name.to_owned(), site.clone()) };
         let kind = Kind::Escape(name.to_owned());
         self.add(router, Route { method: "ANY", path, handler, site, kind });
     }
@@ -214,7 +249,7 @@ impl Surveyor<'_, '_> {
         Value::Router(router)
     }
 
-    fn merged(&self, router: Router, other: Router) -> Router {
+    fn merged(router: Router, other: Router) -> Router {
         let is_checked = router.is_checked;
         match Value::Router(router).or(Value::Router(other)) {
             Value::Router(merged) => Router { is_checked, ..merged },

@@ -70,6 +70,15 @@ impl Value {
         !matches!(self, Self::Unknown | Self::Foreign(_))
     }
 
+    /// Which of two kinds prevails where only one of them can be meant.
+    fn weight(&self) -> u8 {
+        match self {
+            Self::Router(_) | Self::Methods(_) => 2,
+            Self::Handler(_) | Self::Function(_) => 1,
+            _ => 0,
+        }
+    }
+
     /// What may be either: of routers and method routers, all that both hold.
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -86,10 +95,8 @@ impl Value {
                 Self::Methods(one)
             }
             (one, other) if one == other => one,
-            (one @ (Self::Router(_) | Self::Methods(_)), _) => one,
-            (_, other @ (Self::Router(_) | Self::Methods(_))) => other,
-            (Self::Unknown | Self::Foreign(_), other @ Self::Handler(_)) => other,
-            (one @ Self::Handler(_), Self::Unknown | Self::Foreign(_)) => one,
+            (one, other) if one.weight() > other.weight() => one,
+            (one, other) if one.weight() < other.weight() => other,
             _ => Self::Unknown,
         }
     }

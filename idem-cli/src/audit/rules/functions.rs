@@ -34,11 +34,16 @@ pub(super) fn check(program: &Program<'_>) -> Vec<Finding> {
     }
     for (name, functions) in names {
         for (index, function) in functions.iter().enumerate() {
-            let Some(first) = functions[..index].iter().find(|first| clash(program, first, function)) else { continue };
+            let Some(first) = functions[..index].iter().find(|first| clash(program, first, function)) else {
+                continue;
+            };
             findings.push(finding(
                 function,
                 Rule::DuplicateName,
-                format!("`{name}` is the name of `{}` already ({}:{})", first.name, first.site.file, first.site.line),
+                format!(
+                    "`{name}` is the name of `{}` already ({}:{})",
+                    first.name, first.site.file, first.site.line
+                ),
                 "two functions under one name answer each other's retries: choose another name",
             ));
         }
