@@ -184,3 +184,14 @@ fn a_client_that_posts_is_no_route() {
     }"#;
     assert!(routes_of(source).is_empty(), "{:?}", routes_of(source));
 }
+
+#[test]
+fn a_method_router_in_place_of_a_handler_or_service_takes_its_methods_only() {
+    let source = r#"fn app() -> Router {
+        Router::new()
+            .fallback(get(create).delete(create))
+            .nest_service("/files", axum::routing::get_service(files()))
+            .route_service("/post", axum::routing::post_service(files()))
+    }"#;
+    assert_eq!(routes_of(source), ["DELETE * undeclared app::create", "POST /post undeclared files()"]);
+}

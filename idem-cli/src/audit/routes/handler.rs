@@ -21,6 +21,10 @@ impl Surveyor<'_, '_> {
         let unresolved = match value {
             Value::Handler(handler) => return (**handler).clone(),
             Value::Function(id) => return self.handler_of(*id),
+            // A value that is its own answer.
+            Value::Text(_) | Value::Tuple(_) => {
+                return Handler { stance: Stance::Undeclared, ..Handler::unseen(shown(expr), site) };
+            }
             Value::Foreign(name) => format!("the handler `{name}` is not in the source that was given"),
             _ => format!("the source does not say which handler `{}` is", shown(expr)),
         };

@@ -6,15 +6,15 @@ use syn::spanned::Spanned;
 
 use crate::audit::finding::text_of;
 use crate::audit::routes::call::shown;
-use crate::audit::routes::value::{Handler, Router, Value};
-use crate::audit::routes::{Frame, Kind, Mounted, Route, Surveyor, method_router};
+use crate::audit::routes::value::{Endpoint, Handler, Router, Value};
+use crate::audit::routes::{EndpointId, Frame, Kind, Mounted, Route, Surveyor, method_router};
 use crate::audit::stance::Stance;
 
 /// Crates whose routers and method routers are axum's, or built as they are.
 const AXUM: [&str; 6] = ["axum", "axum_core", "axum_extra", "idem_runtime", "aide", "utoipa_axum"];
 
 /// What leaves the routes of a router as they are.
-const LEAVES_ROUTES: [&str; 40] = [
+const LEAVES_ROUTES: [&str; 37] = [
     "layer",
     "route_layer",
     "with_state",
@@ -38,9 +38,7 @@ const LEAVES_ROUTES: [&str; 40] = [
     "as_mut",
     "borrow",
     "borrow_mut",
-    "oneshot",
     "ready",
-    "call",
     "poll_ready",
     "tap",
     "to_owned",
@@ -54,7 +52,6 @@ const LEAVES_ROUTES: [&str; 40] = [
     "path_items",
     "context",
     "with_context",
-    "into_response",
 ];
 
 /// Whether a path begins in a crate that speaks of axum's routers.
@@ -119,9 +116,17 @@ impl Surveyor<'_, '_> {
                 Value::Router(other) => router = Self::merged(router, other),
                 given => self.service(frame, &mut router, Ok("*".to_owned()), service, given, name),
             },
-            ("fallback" | "method_not_allowed_fallback", [handler]) => {
-                let handler = self.handler(frame, handler);
-                self.mount(&mut router, "ANY", Ok("*".to_owned()), handler, self.site(frame, span));
+            ("fallback" | "method_not_allowed_fallback", [handler]) => match self.evaluate(frame, handler) {
+                Value::Methods(endpoints) => self.mount_all(&mut router, &Ok("*".to_owned()), endpoints),
+                given => {
+                    let handler = self.handler_from(frame, handler, &given);
+                    self.mount(&mut router, "ANY", Ok("*".to_owned()), handler, self.site(frame, span));
+                }
+            },
+            // A request goes in, and what comes out is a response.
+            ("oneshot" | "call" | "into_response", _) => {
+                self.evaluated(frame, arguments);
+                return Value::Unknown;
             }
             ("split_for_parts", []) => return Value::Tuple(vec![Value::Router(router), Value::Unknown]),
             (typed, [handler]) if typed.starts_with("typed_") => {
@@ -140,24 +145,25 @@ impl Surveyor<'_, '_> {
         let given = self.evaluate(frame, methods);
         let path = self.path_text(frame, path);
         match given {
-            Value::Methods(endpoints) => {
-                for id in endpoints {
-                    self.endpoints[id].1 = Mounted::Yes;
-                    let endpoint = self.endpoints[id].0.clone();
-                    if let Some(escape) = endpoint.escape {
-                        let path = path.clone().unwrap_or_else(|text| text);
-                        let handler = endpoint.handler.clone();
-                        let site = endpoint.site.clone();
-                        let kind = Kind::Escape(escape);
-                        self.add(router, Route { method: endpoint.method, path, handler, site, kind });
-                    }
-                    self.mount(router, endpoint.method, path.clone(), endpoint.handler, endpoint.site);
-                }
-            }
+            Value::Methods(endpoints) => self.mount_all(router, &path, endpoints),
             given => {
                 let path = path.unwrap_or_else(|text| text);
                 self.unseen(frame, router, path, methods, &given);
             }
+        }
+    }
+
+    /// Mounts what a method router takes.
+    fn mount_all(&mut self, router: &mut Router, path: &Result<String, String>, endpoints: Vec<EndpointId>) {
+        for id in endpoints {
+            self.endpoints[id].1 = Mounted::Yes;
+            let Endpoint { method, handler, site, escape, .. } = self.endpoints[id].0.clone();
+            if let Some(escape) = escape {
+                let path = path.clone().unwrap_or_else(|words| words);
+                let (handler, site) = (handler.clone(), site.clone());
+                self.add(router, Route { method, path, handler, site, kind: Kind::Escape(escape) });
+            }
+            self.mount(router, method, path.clone(), handler, site);
         }
     }
 
@@ -188,6 +194,10 @@ impl Surveyor<'_, '_> {
         given: Value,
         through: &str,
     ) {
+        // `get_service(files)` is a service too, one that takes some methods only.
+        if let Value::Methods(endpoints) = given {
+            return self.mount_all(router, &path, endpoints);
+        }
         let handler = self.service_handler(frame, service, given);
         let site = self.site(frame, service.span());
         // On axum's own router there is no check that this could go around.
