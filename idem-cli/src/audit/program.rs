@@ -1,6 +1,7 @@
 //! What the files say, by name: modules, functions, constants, types and imports of all crates.
 
 mod collect;
+mod functions;
 mod resolve;
 mod search;
 

@@ -7,8 +7,10 @@ mod block;
 mod call;
 mod evaluate;
 mod handler;
+mod invoke;
 pub(super) mod macros;
 mod method_router;
+mod mount;
 mod router;
 mod value;
 

@@ -88,11 +88,9 @@ impl Declaration {
             let mut metas = parts.filter_map(|part| syn::parse2::<Meta>(part).ok());
             return metas.find_map(|meta| Self::of_meta(&meta, signature, ours));
         }
-        let last = &meta.path().segments.last()?.ident;
         // Most attributes are none of ours by any name.
         let name = ours(meta.path())
             .filter(|name| ["idempotent", "exempt", "read_only"].contains(&name.as_str()))?;
-        let _ = last;
         let options = options(tokens);
         match name.as_str() {
             "idempotent" => Some(Self::Idempotent(Idempotent {
@@ -207,4 +205,11 @@ pub(super) fn is_awaited(signature: &Signature) -> bool {
         _ => false,
     };
     signature.asyncness.is_some() || matches!(&signature.output, ReturnType::Type(_, ty) if promises(ty))
+}
+
+/// Whether an `impl` block, trait or module is a `#[service]`.
+pub(super) fn is_service(attributes: &[Attribute]) -> bool {
+    attributes
+        .iter()
+        .any(|attr| attr.path().segments.last().is_some_and(|segment| segment.ident == "service"))
 }

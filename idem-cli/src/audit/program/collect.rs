@@ -4,19 +4,15 @@ use std::collections::HashMap;
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::visit::Visit;
-use syn::{
-    Attribute, Block, ImplItem, Item, ItemImpl, Signature, Stmt, TraitItem, Type, UseTree, Visibility,
-};
+use syn::{Attribute, Item, ItemImpl, TraitItem, Type, UseTree, Visibility};
 
 use crate::audit::finding::{Site, text_of};
 use crate::audit::packages::Package;
-use crate::audit::program::{
-    Constant, Definition, Entry, Function, Module, ModuleId, Named, Program, TypeId, Unseen,
-};
+use crate::audit::program::functions::Around;
+use crate::audit::program::{Constant, Definition, Entry, Module, ModuleId, Named, Program, TypeId, Unseen};
 use crate::audit::routes::macros;
 use crate::audit::source::{ModuleFile, Sources, only_in_tests};
-use crate::audit::stance::{self, Declaration};
+use crate::audit::stance::is_service;
 
 pub(super) fn collect<'a>(packages: &'a [Package], sources: &'a Sources) -> Program<'a> {
     let program = Program {
@@ -52,27 +48,24 @@ pub(super) fn collect<'a>(packages: &'a [Package], sources: &'a Sources) -> Prog
 /// The audit knows what these mean, and would not find it in their macros.
 const KNOWN_BY_NAME: [&str; 4] = ["axum", "axum_extra", "idem_runtime", "idem_macros"];
 
-struct Collector<'a> {
-    program: Program<'a>,
+pub(super) struct Collector<'a> {
+    pub(super) program: Program<'a>,
     /// `impl` blocks wait until all types are known.
-    blocks: Vec<(ModuleId, &'a ItemImpl)>,
+    pub(super) blocks: Vec<(ModuleId, &'a ItemImpl)>,
     /// The files that are being walked: a file that declares itself must not be walked for ever.
     files: Vec<usize>,
     /// The inline modules around the current item, within its file.
     inline: Vec<String>,
 }
 
-/// Around a function: whose it is, and whether it must have a stance.
-#[derive(Clone, Copy)]
-struct Around {
-    of: Option<TypeId>,
-    is_service: bool,
-    /// A trait, or its implementation: there all functions are public.
-    all_public: bool,
-}
-
 impl<'a> Collector<'a> {
-    fn module(&mut self, package: usize, file: usize, name: String, parent: Option<ModuleId>) -> ModuleId {
+    pub(super) fn module(
+        &mut self,
+        package: usize,
+        file: usize,
+        name: String,
+        parent: Option<ModuleId>,
+    ) -> ModuleId {
         let id = self.program.modules.len();
         let root = parent.map_or(id, |parent| self.program.modules[parent].root);
         let is_library = parent.is_some_and(|parent| self.program.modules[parent].is_library);
@@ -95,7 +88,7 @@ impl<'a> Collector<'a> {
         self.program.modules[module].names.entry(name).or_default().push(entry);
     }
 
-    fn site(&self, module: ModuleId, span: Span) -> Site {
+    pub(super) fn site(&self, module: ModuleId, span: Span) -> Site {
         Site::new(self.program.file(module), span)
     }
 
@@ -105,7 +98,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn item(&mut self, module: ModuleId, item: &'a Item) {
+    pub(super) fn item(&mut self, module: ModuleId, item: &'a Item) {
         match item {
             Item::Fn(item) if !only_in_tests(&item.attrs) => {
                 let is_service = self.program.modules[module].is_service;
@@ -253,116 +246,4 @@ impl<'a> Collector<'a> {
             }
         }
     }
-
-    fn implementations(&mut self) {
-        // Bodies may hold further blocks, so the list can grow.
-        while let Some((module, block)) = self.blocks.pop() {
-            let of = match &*block.self_ty {
-                Type::Path(ty) => self.program.type_named(module, &ty.path),
-                _ => None,
-            };
-            let is_service = is_service(&block.attrs) || self.program.modules[module].is_service;
-            let around = Around { of, is_service, all_public: block.trait_.is_some() };
-            for item in &block.items {
-                if let ImplItem::Fn(item) = item {
-                    self.member(module, around, &item.attrs, &item.vis, &item.sig, Some(&item.block));
-                }
-            }
-        }
-    }
-
-    /// What each function declares, once every import is known.
-    fn declarations(&mut self) {
-        for id in 0..self.program.functions.len() {
-            let function = &self.program.functions[id];
-            let ours = |path: &syn::Path| self.program.own_name(function.module, path);
-            self.program.functions[id].declaration =
-                Declaration::of(function.attributes, function.signature, ours);
-        }
-    }
-
-    fn member(
-        &mut self,
-        module: ModuleId,
-        around: Around,
-        attributes: &'a [Attribute],
-        visibility: &Visibility,
-        signature: &'a Signature,
-        body: Option<&'a Block>,
-    ) {
-        if only_in_tests(attributes) {
-            return;
-        }
-        let id = self.function(module, around, attributes, visibility, signature, body);
-        let name = signature.ident.to_string();
-        if let Some(of) = around.of {
-            self.program.types[of].functions.entry(name.clone()).or_default().push(id);
-        }
-        self.program.methods.entry(name).or_default().push(id);
-    }
-
-    fn function(
-        &mut self,
-        module: ModuleId,
-        around: Around,
-        attributes: &'a [Attribute],
-        visibility: &Visibility,
-        signature: &'a Signature,
-        body: Option<&'a Block>,
-    ) -> usize {
-        let name = match around.of {
-            Some(of) => format!("{}::{}", self.program.type_name(of), signature.ident),
-            None => format!("{}::{}", self.program.modules[module].name, signature.ident),
-        };
-        let scope = body.map_or(module, |body| self.body(module, &name, body));
-        let public = around.all_public || !matches!(visibility, Visibility::Inherited);
-        let id = self.program.functions.len();
-        self.program.functions.push(Function {
-            name,
-            module,
-            scope,
-            of: around.of,
-            attributes,
-            signature,
-            body,
-            declaration: None,
-            is_served: around.is_service && public && stance::is_awaited(signature),
-            site: self.site(module, signature.ident.span()),
-        });
-        id
-    }
-
-    /// A scope for the items inside a body; the module itself where there are none.
-    fn body(&mut self, module: ModuleId, function: &str, body: &'a Block) -> ModuleId {
-        let mut inner = InnerItems(Vec::new());
-        inner.visit_block(body);
-        if inner.0.is_empty() {
-            return module;
-        }
-        let Module { package, file, .. } = self.program.modules[module];
-        let scope = self.module(package, file, function.to_owned(), Some(module));
-        self.program.modules[scope].is_body = true;
-        for item in inner.0 {
-            self.item(scope, item);
-        }
-        scope
-    }
-}
-
-/// The items of a body, not those of the items in it.
-struct InnerItems<'a>(Vec<&'a Item>);
-
-impl<'a> Visit<'a> for InnerItems<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::Item(item) => self.0.push(item),
-            _ => syn::visit::visit_stmt(self, statement),
-        }
-    }
-}
-
-fn is_service(attributes: &[Attribute]) -> bool {
-    attributes
-        .iter()
-        .any(|attr| attr.path().segments.last().is_some_and(|segment| segment.ident == "service"))
 }

@@ -1,18 +1,13 @@
 //! Calls of functions and methods, in this program and out of it.
 
 use syn::spanned::Spanned;
-use syn::visit::Visit;
-use syn::{Expr, ExprCall, ExprMethodCall, FnArg};
+use syn::{Expr, ExprCall, ExprMethodCall};
 
 use crate::audit::finding::text_of;
 use crate::audit::program::{FunctionId, Named};
 use crate::audit::routes::value::Value;
-use crate::audit::routes::{Frame, Surveyor, macros, method_router, router};
+use crate::audit::routes::{Frame, Surveyor, method_router, router};
 
-/// A call within so many others is not followed.
-const DEEPEST: usize = 64;
-/// After so many calls, their arguments are left out of account.
-const MOST_CALLS: usize = 50_000;
 /// What gives back what it gets, as far as routes are concerned.
 const WRAPPERS: [&str; 9] = ["Ok", "Some", "Arc", "Box", "Rc", "Cow", "String", "LazyLock", "OnceLock"];
 
@@ -181,49 +176,6 @@ impl Surveyor<'_, '_> {
         Some(Value::one_of(results))
     }
 
-    /// What a function gives for these arguments; those that say nothing are left to their types.
-    pub(super) fn invoke(
-        &mut self,
-        id: FunctionId,
-        receiver: Option<&Value>,
-        arguments: Vec<Value>,
-    ) -> Value {
-        let function = &self.program.functions[id];
-        let Some(body) = function.body else { return Value::Unknown };
-        let few = self.results.len() < MOST_CALLS;
-        let tells = few && self.builds(id) && arguments.iter().chain(receiver).any(Value::matters);
-        let key = (id, if tells { format!("{receiver:?}{arguments:?}") } else { String::new() });
-        if let Some(value) = self.results.get(&key) {
-            return value.clone();
-        }
-        if self.active.contains(&id) || self.active.len() >= DEEPEST {
-            return Value::Unknown;
-        }
-        self.active.push(id);
-        self.called.insert(id);
-        let mut frame = Frame::new(function.scope, function.of, function.name.clone());
-        let mut arguments = arguments.into_iter();
-        for input in &function.signature.inputs {
-            match input {
-                FnArg::Receiver(_) => {
-                    let given = receiver.filter(|_| tells).cloned().unwrap_or(Value::Unknown);
-                    frame.names.insert("self".to_owned(), given);
-                }
-                FnArg::Typed(input) => {
-                    let given = arguments.next().filter(|given| tells && given.matters());
-                    let given = given.unwrap_or_else(|| self.typed(function.module, &input.ty));
-                    self.bind(&mut frame, &input.pat, given);
-                }
-            }
-        }
-        let value = self.block(&mut frame, body);
-        let returned = frame.returned.into_iter().filter(Value::matters);
-        let value = returned.fold(value, Value::or);
-        self.active.pop();
-        self.results.insert(key, value.clone());
-        value
-    }
-
     pub(super) fn arguments<'e>(
         &mut self,
         frame: &mut Frame,
@@ -235,42 +187,10 @@ impl Surveyor<'_, '_> {
     pub(super) fn evaluated(&mut self, frame: &mut Frame, arguments: &[&Expr]) -> Vec<Value> {
         self.arguments(frame, arguments.iter().copied())
     }
-
-    /// Whether a function takes, makes or changes routers; only then do its arguments matter.
-    pub(super) fn builds(&mut self, id: FunctionId) -> bool {
-        if let Some(&known) = self.builds.get(&id) {
-            return known;
-        }
-        let function = &self.program.functions[id];
-        let mut seen = Builds(false);
-        seen.visit_signature(function.signature);
-        if let Some(body) = function.body {
-            seen.visit_block(body);
-        }
-        self.builds.insert(id, seen.0);
-        seen.0
-    }
 }
 
 const TEXT_STAYS: [&str; 8] =
     ["to_string", "to_owned", "into", "as_str", "clone", "as_ref", "into_boxed_str", "borrow"];
-
-struct Builds(bool);
-
-impl Visit<'_> for Builds {
-    fn visit_ident(&mut self, ident: &proc_macro2::Ident) {
-        self.0 |= ident.to_string().ends_with("Router");
-    }
-
-    fn visit_expr_method_call(&mut self, call: &ExprMethodCall) {
-        self.0 |= macros::MOUNTING.contains(&call.method.to_string().as_str());
-        syn::visit::visit_expr_method_call(self, call);
-    }
-
-    fn visit_macro(&mut self, mac: &syn::Macro) {
-        self.0 |= macros::adds_routes(&mac.tokens);
-    }
-}
 
 /// The words of an expression, for a message.
 pub(super) fn shown(expr: &Expr) -> String {
