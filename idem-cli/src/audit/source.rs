@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use syn::{Attribute, Expr, ExprLit, Item, Lit, Meta};
+use proc_macro2::LineColumn;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Item, Lit, Meta, Token};
 
 use crate::audit::Error;
 use crate::audit::packages::Package;
@@ -15,8 +17,8 @@ pub(super) struct File {
     pub(super) syntax: syn::File,
     /// Whether it names axum or idem anywhere.
     pub(super) routes: bool,
-    /// The file of each `mod name;`, by the inline modules around it and its name.
-    pub(super) modules: HashMap<Vec<String>, ModuleFile>,
+    /// The files of each `mod name;`, by its place: under `cfg_attr` it can have several.
+    pub(super) modules: HashMap<LineColumn, Vec<ModuleFile>>,
 }
 
 /// Where the text of a module is.
@@ -83,9 +85,15 @@ impl Loader {
         self.files.push(file);
         let mut declared = Vec::new();
         declarations(&self.files[index].syntax.items, &mut Vec::new(), &mut declared);
-        for (name, given) in declared {
-            let module = self.find(path, is_root, &name, given.as_deref())?;
-            self.files[index].modules.insert(name, module);
+        for Declared { name, given, place } in declared {
+            let modules = match given.as_slice() {
+                [] => vec![self.find(path, is_root, &name, None)?],
+                given => given
+                    .iter()
+                    .map(|given| self.find(path, is_root, &name, Some(given)))
+                    .collect::<Result<_, _>>()?,
+            };
+            self.files[index].modules.insert(place, modules);
         }
         Ok(index)
     }
@@ -100,8 +108,8 @@ impl Loader {
         let folder = from.parent().unwrap_or(Path::new(""));
         let beside = is_root || from.file_stem().is_some_and(|stem| stem == "mod");
         let below = if beside { folder.to_owned() } else { from.with_extension("") };
-        let (name, around) =
-            name.split_last().map_or(("", &[][..]), |(name, around)| (name.as_str(), around));
+        let name: Vec<&str> = name.iter().map(|word| word.trim_start_matches("r#")).collect();
+        let (name, around) = name.split_last().map_or(("", &[][..]), |(name, around)| (*name, around));
         let inside = around.iter().fold(below, |folder, module| folder.join(module));
         if let Some(given) = given {
             let base = if around.is_empty() { folder } else { &inside };
@@ -120,8 +128,17 @@ impl Loader {
     }
 }
 
-/// Every `mod name;`, with the file that a `#[path]` names.
-fn declarations(items: &[Item], around: &mut Vec<String>, found: &mut Vec<(Vec<String>, Option<String>)>) {
+/// A `mod name;`.
+struct Declared {
+    /// Its name, after those of the inline modules around it.
+    name: Vec<String>,
+    /// The files that `#[path]` names.
+    given: Vec<String>,
+    place: LineColumn,
+}
+
+/// Every `mod name;` of a file.
+fn declarations(items: &[Item], around: &mut Vec<String>, found: &mut Vec<Declared>) {
     for item in items {
         let Item::Mod(module) = item else { continue };
         if only_in_tests(&module.attrs) {
@@ -130,19 +147,27 @@ fn declarations(items: &[Item], around: &mut Vec<String>, found: &mut Vec<(Vec<S
         around.push(module.ident.to_string());
         match &module.content {
             Some((_, items)) => declarations(items, around, found),
-            None => found.push((around.clone(), module.attrs.iter().find_map(given_path))),
+            None => found.push(Declared {
+                name: around.clone(),
+                given: module.attrs.iter().flat_map(|attribute| given_paths(&attribute.meta)).collect(),
+                place: module.ident.span().start(),
+            }),
         }
         around.pop();
     }
 }
 
-fn given_path(attribute: &Attribute) -> Option<String> {
-    match &attribute.meta {
+fn given_paths(meta: &Meta) -> Vec<String> {
+    match meta {
         Meta::NameValue(meta) if meta.path.is_ident("path") => match &meta.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(path), .. }) => Some(path.value()),
-            _ => None,
+            Expr::Lit(ExprLit { lit: Lit::Str(path), .. }) => vec![path.value()],
+            _ => Vec::new(),
         },
-        _ => None,
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            let parts = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+            parts.into_iter().flatten().skip(1).flat_map(|meta| given_paths(&meta)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -54,6 +54,22 @@ fn modules_are_found_where_the_compiler_finds_them() {
 }
 
 #[test]
+fn every_file_that_a_module_can_have_is_read() {
+    let folder = tree(&[
+        ("Cargo.toml", "[package]\nname = \"app\""),
+        (
+            "src/lib.rs",
+            "#[cfg_attr(unix, path = \"unix.rs\")] #[cfg_attr(windows, path = \"windows.rs\")] mod sys; mod r#async;",
+        ),
+        ("src/unix.rs", ROUTE),
+        ("src/windows.rs", ROUTE),
+        ("src/async.rs", ROUTE),
+    ]);
+    let once = "POST /a undeclared app::sys::act";
+    assert_eq!(audited(folder.path(), &[]), ["POST /a undeclared app::r#async::act", once, once]);
+}
+
+#[test]
 fn a_module_without_a_file_is_unresolved() {
     let folder = tree(&[("Cargo.toml", "[package]\nname = \"app\""), ("src/lib.rs", "mod generated;")]);
     assert_eq!(audited(folder.path(), &[]), ["ANY * unresolved mod app::generated"]);

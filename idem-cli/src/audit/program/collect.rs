@@ -26,7 +26,7 @@ pub(super) fn collect<'a>(packages: &'a [Package], sources: &'a Sources) -> Prog
         unseen: Vec::new(),
         libraries: HashMap::new(),
     };
-    let mut collector = Collector { program, blocks: Vec::new(), files: Vec::new(), inline: Vec::new() };
+    let mut collector = Collector { program, blocks: Vec::new(), files: Vec::new() };
     let targets = packages.iter().enumerate();
     let targets =
         targets.flat_map(|(index, package)| package.targets.iter().map(move |target| (index, target)));
@@ -54,8 +54,6 @@ pub(super) struct Collector<'a> {
     pub(super) blocks: Vec<(ModuleId, &'a ItemImpl)>,
     /// The files that are being walked: a file that declares itself must not be walked for ever.
     files: Vec<usize>,
-    /// The inline modules around the current item, within its file.
-    inline: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -147,32 +145,31 @@ impl<'a> Collector<'a> {
         let ident = item.ident.to_string();
         let Module { package, file, ref name, is_service: around, .. } = self.program.modules[module];
         let name = format!("{name}::{ident}");
-        self.inline.push(ident.clone());
         if let Some((_, items)) = &item.content {
             let id = self.module(package, file, name, Some(module));
             self.program.modules[id].is_service = around || is_service(&item.attrs);
             self.name(module, ident, Entry::Named(Named::Module(id)));
             self.items(id, items);
-        } else {
-            match self.program.sources.files[file].modules.get(&self.inline) {
-                Some(&ModuleFile::Found(file)) if !self.files.contains(&file) => {
-                    let id = self.module(package, file, name, Some(module));
+            return;
+        }
+        let sources = self.program.sources;
+        for found in sources.files[file].modules.get(&item.ident.span().start()).into_iter().flatten() {
+            match found {
+                ModuleFile::Found(file) if !self.files.contains(file) => {
+                    let id = self.module(package, *file, name.clone(), Some(module));
                     self.program.modules[id].is_service = is_service(&item.attrs);
-                    self.name(module, ident, Entry::Named(Named::Module(id)));
-                    let inline = std::mem::take(&mut self.inline);
-                    self.files.push(file);
-                    self.items(id, &self.program.sources.files[file].syntax.items);
+                    self.name(module, ident.clone(), Entry::Named(Named::Module(id)));
+                    self.files.push(*file);
+                    self.items(id, &sources.files[*file].syntax.items);
                     self.files.pop();
-                    self.inline = inline;
                 }
-                Some(ModuleFile::Missing(reason)) => {
-                    let reason = reason.clone();
-                    self.unseen(module, item.ident.span(), format!("mod {name}"), reason);
+                // It declares itself.
+                ModuleFile::Found(_) => {}
+                ModuleFile::Missing(reason) => {
+                    self.unseen(module, item.ident.span(), format!("mod {name}"), reason.clone());
                 }
-                _ => {}
             }
         }
-        self.inline.pop();
     }
 
     fn item_macro(&mut self, module: ModuleId, item: &'a syn::ItemMacro) {
