@@ -40,7 +40,10 @@ impl Surveyor<'_, '_> {
         site: Site,
     ) {
         let kind = match (&path, &handler.unresolved) {
-            (Err(words), _) => Kind::Unresolved(format!("the source does not say which path {words} is")),
+            (Err(words), _) => Kind::Unresolved(format!(
+                "the source does not say which path {} is",
+                words.trim_end_matches("/*")
+            )),
             (Ok(_), Some(reason)) => Kind::Unresolved(reason.clone()),
             (Ok(_), None) => Kind::Write,
         };
@@ -108,7 +111,10 @@ impl Surveyor<'_, '_> {
             let before = prefix.as_ref().unwrap_or_else(|words| words);
             route.path = join(before, &route.path);
             if let (Err(words), Kind::Write) = (prefix, &route.kind) {
-                route.kind = Kind::Unresolved(format!("the source does not say which path {words} is"));
+                route.kind = Kind::Unresolved(format!(
+                    "the source does not say which path {} is",
+                    words.trim_end_matches("/*")
+                ));
             }
             self.add(router, route);
         }
