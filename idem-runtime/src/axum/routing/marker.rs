@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::pin::Pin;
 
@@ -13,8 +14,9 @@ use axum::response::Response;
 
 use crate::axum::answer::STATUS;
 use crate::axum::extract::Guarded;
+use crate::axum::identity::Asks;
 use crate::axum::state::IdempotencyState;
-use crate::guard::Idempotency;
+use crate::guard::{Idempotency, Own};
 use crate::store::Store;
 
 /// A handler whose stance is declared; the parameter is axum's own marker of a handler's arguments.
@@ -38,11 +40,11 @@ pub trait Stance {
     const DELEGATED: bool;
 }
 
-impl<S: Store, K> Stance for Guarded<S, K> {
+impl<S: Store, K, I> Stance for Guarded<S, K, I> {
     const DELEGATED: bool = false;
 }
 
-impl<S: Store> Stance for Delegated<S> {
+impl<S: Store, I> Stance for Delegated<S, I> {
     const DELEGATED: bool = true;
 }
 
@@ -73,30 +75,38 @@ declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15);
 declares!(T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16);
 
 /// The first argument of a handler that passes the request on to a guarded service function.
-pub struct Delegated<S: Store>(Idempotency<S>);
+///
+/// It derefs to `&Idempotency`, whichever identity `I` the route names.
+pub struct Delegated<S: Store, I = Own> {
+    request: Idempotency<S>,
+    identity: PhantomData<fn() -> I>,
+}
 
-impl<S: Store> fmt::Debug for Delegated<S> {
+impl<S: Store, I> fmt::Debug for Delegated<S, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Delegated").field(&self.0).finish()
+        f.debug_tuple("Delegated").field(&self.request).finish()
     }
 }
 
-impl<S: Store> Deref for Delegated<S> {
+impl<S: Store, I> Deref for Delegated<S, I> {
     type Target = Idempotency<S>;
 
     fn deref(&self) -> &Idempotency<S> {
-        &self.0
+        &self.request
     }
 }
 
-impl<A> FromRequestParts<A> for Delegated<A::Store>
+impl<A, I> FromRequestParts<A> for Delegated<A::Store, I>
 where
     A: IdempotencyState + Send + Sync,
+    I: Asks<A>,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &A) -> Result<Self, Response> {
-        Idempotency::from_request_parts(parts, state).await.map(Self)
+        let asked = Idempotency::<A::Store, I>::from_request_parts(parts, state).await?;
+        let request = Idempotency::new(asked.guard().clone(), asked.scope().clone(), asked.key().clone());
+        Ok(Self { request, identity: PhantomData })
     }
 }
 
@@ -153,7 +163,7 @@ pub const fn read_only<H>(handler: H) -> ReadOnly<H> {
 
 /// The marker of a wrapped handler, whose own is `T`.
 #[derive(Debug)]
-pub struct Wrapped<T>(std::marker::PhantomData<fn() -> T>);
+pub struct Wrapped<T>(PhantomData<fn() -> T>);
 
 impl<T> DeclaresStance for Wrapped<T> {
     const DELEGATED: bool = false;
