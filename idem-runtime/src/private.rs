@@ -10,6 +10,8 @@ pub use crate::__is_err as is_err;
 pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]
 pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, detached, judge, run, run_external};
+#[cfg(feature = "axum")]
+pub use crate::axum::routing::reason::checked_reason;
 pub use crate::guard::{Success, Verdict, inside};
 pub use crate::policy::Policy;
 pub use crate::record::Bindings;

@@ -67,7 +67,10 @@ impl<S: Store, I> Clone for Idempotency<S, I> {
 
 impl<S: Store, I> fmt::Debug for Idempotency<S, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Idempotency").field("scope", &self.scope).field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("Idempotency")
+            .field("scope", &self.scope)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }
 
