@@ -23,7 +23,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let request = quote_spanned!(request_ty.span()=> <#request_ty as #idem::IsIdempotency>::#guarded);
     let (parameters, bound, received) = arguments(model, &idem);
     let policy = policy(model, &idem);
-    let declared = declared(model, &idem);
+    let (declared, ignorable) = (declared(model, &idem), ignorable(model, &idem));
     let key = match &model.key {
         Key::Required | Key::Optional => quote!(::core::option::Option::None),
         Key::Expr(expr) => quote! {
@@ -43,6 +43,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             #(#parameters),*
         ) -> #idem::Response #where_clause {
             #policy
+            #ignorable
             let __idem_guard = __idem_request.guard().clone();
             #idem::detached(__idem_guard.clone(), async move {
                 #bound
@@ -103,6 +104,22 @@ pub(crate) fn policy(model: &Model, idem: &TokenStream) -> TokenStream {
                 max_run_ms: #max_run,
             })
         });
+    }
+}
+
+/// Stops the compiler where members are to be ignored of a body that is compared byte by byte.
+fn ignorable(model: &Model, idem: &TokenStream) -> TokenStream {
+    let (Some(pointer), Some(last)) = (model.ignore.first(), model.function.arguments.last()) else {
+        return TokenStream::new();
+    };
+    let ty = &last.ty;
+    let check = quote_spanned!(pointer.span()=> #idem::compares_members(!<#idem::ReadsBytes<#ty>>::RAW));
+    let probe = quote!(#[allow(unused_imports)] use #idem::ReadsSomethingElse as _;);
+    // The type may name a parameter of the function, which an item of its own could not see.
+    if model.function.sig.generics.params.is_empty() {
+        quote!(const _: () = { #probe #check };)
+    } else {
+        quote!(const { #probe #check };)
     }
 }
 

@@ -19,6 +19,8 @@ pub use crate::record::Bindings;
 mod arguments;
 mod bind;
 mod declare;
+#[cfg(feature = "axum")]
+mod ignorable;
 mod probe;
 
 pub use arguments::Arguments;
@@ -28,4 +30,6 @@ pub use bind::{Carries, carried};
 #[cfg(feature = "axum")]
 pub use declare::key_of;
 pub use declare::{IsIdempotency, PolicySpec, fingerprint_of, operation, policy};
+#[cfg(feature = "axum")]
+pub use ignorable::{ReadsBytes, ReadsSomethingElse, compares_members};
 pub use probe::{IsErr, IsNotErr, Probe};
