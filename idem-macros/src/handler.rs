@@ -3,11 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Pat, ReturnType, Type};
+use syn::{Ident, Pat, ReturnType, Type};
 
 use crate::args::{Bind, Key};
 use crate::model::Model;
-use crate::runtime::private;
+use crate::runtime::{ours_at, private, private_at};
 
 /// The whole function.
 pub(crate) fn expand(model: &Model) -> TokenStream {
@@ -17,10 +17,12 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let (generics, where_clause) = (&function.sig.generics, &function.sig.generics.where_clause);
     let request_ty = &function.idem.ty;
     let guarded = match &model.key {
-        Key::Required => quote!(Guarded),
-        Key::Optional | Key::Expr(_) => quote!(GuardedOptional),
+        Key::Required => "Guarded",
+        Key::Optional | Key::Expr(_) => "GuardedOptional",
     };
-    let request = quote_spanned!(request_ty.span()=> <#request_ty as #idem::IsIdempotency>::#guarded);
+    let at = request_ty.span();
+    let (guarded, of) = (Ident::new(guarded, at), private_at(at));
+    let request = quote_spanned!(at=> <#request_ty as #of::IsIdempotency>::#guarded);
     let (parameters, bound, received) = arguments(model, &idem);
     let policy = policy(model, &idem);
     let (declared, ignorable) = (declared(model, &idem), ignorable(model, &idem));
@@ -113,7 +115,9 @@ fn ignorable(model: &Model, idem: &TokenStream) -> TokenStream {
         return TokenStream::new();
     };
     let ty = &last.ty;
-    let check = quote_spanned!(pointer.span()=> #idem::compares_members(!<#idem::ReadsBytes<#ty>>::RAW));
+    let at = ours_at(pointer.span());
+    let of = private_at(at);
+    let check = quote_spanned!(at=> #of::compares_members(!<#of::ReadsBytes<#ty>>::RAW));
     let probe = quote!(#[allow(unused_imports)] use #idem::ReadsSomethingElse as _;);
     // The type may name a parameter of the function, which an item of its own could not see.
     if model.function.sig.generics.params.is_empty() {

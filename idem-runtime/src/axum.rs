@@ -14,8 +14,8 @@ pub use crate::__reason as reason;
 pub use extract::ReadsBody;
 pub use identity::RouteIdentity;
 pub use routing::{
-    DeclaresStance, Delegated, Exempt, MethodFilter, MethodRouter, ReadOnly, Router, any,
-    any_service_unchecked, connect, delete, exempt, get, get_service, head, on, on_service_unchecked,
-    options, patch, post, put, read_only, trace,
+    CheckedMethods, CheckedRouter, DeclaresStance, Delegated, Exempt, MethodFilter, MethodRouter, ReadOnly,
+    Router, any, any_service_unchecked, connect, delete, exempt, get, get_service, head, on,
+    on_service_unchecked, options, patch, post, put, read_only, trace,
 };
 pub use state::IdempotencyState;

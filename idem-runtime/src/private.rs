@@ -11,7 +11,7 @@ pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]
 pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, detached, judge, run, run_external};
 #[cfg(feature = "axum")]
-pub use crate::axum::routing::reason::checked_reason;
+pub use crate::axum::routing::reason::check_reason;
 pub use crate::guard::{Success, Verdict, inside};
 pub use crate::policy::Policy;
 pub use crate::record::Bindings;

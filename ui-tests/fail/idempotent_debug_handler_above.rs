@@ -5,7 +5,7 @@ use idem_ui_tests::App;
 #[axum::debug_handler(state = App)]
 #[idempotent(route = "orders.create")]
 async fn create_order(idem: Idempotency, mutation: &mut Mutation) -> String {
-    String::new()
+    mutation.attempt().to_string()
 }
 
 fn main() {}

@@ -4,7 +4,7 @@ use idem_ui_tests::User;
 
 #[idempotent(route = "webhooks.paid")]
 async fn paid(idem: Idempotency<User>, mutation: &mut Mutation) -> String {
-    String::new()
+    mutation.attempt().to_string()
 }
 
 fn main() {}

@@ -5,7 +5,7 @@ use idem_ui_tests::CreateOrder;
 
 #[idempotent(route = "orders.create", fingerprint(ignore("/sent_at", "/tries")))]
 async fn create_order(idem: Idempotency, mutation: &mut Mutation, Form(order): Form<CreateOrder>) -> String {
-    order.sku
+    format!("{} {}", order.sku, mutation.attempt())
 }
 
 fn main() {}

@@ -34,7 +34,7 @@ async fn clear(idem: Idempotency) {}
 
 #[idempotent(route = "webhooks.paid", preset = webhook, key = &event.sku, fingerprint(ignore("/sent_at")))]
 async fn paid(idem: Idempotency<Sender>, mutation: &mut Mutation, Json(event): Json<CreateOrder>) -> String {
-    format!("{} {}", idem.scope().user(), event.sku)
+    format!("{} {} {}", idem.scope().user(), event.sku, mutation.attempt())
 }
 
 /// Members can be ignored of a body that nothing reads, and of one of a generic type.

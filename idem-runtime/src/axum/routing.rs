@@ -1,5 +1,6 @@
 //! Routes on which every writing handler has declared its stance, or does not compile.
 
+mod checked;
 mod declared;
 mod marker;
 mod method;
@@ -9,6 +10,7 @@ mod unchecked;
 mod wrapper;
 
 pub use axum::routing::MethodFilter;
+pub use checked::{CheckedMethods, CheckedRouter};
 pub use marker::{DeclaresStance, Delegated};
 pub use method::{
     MethodRouter, any, connect, delete, get, get_service, head, on, options, patch, post, put, trace,

@@ -26,6 +26,7 @@ impl<T> ReadsSomethingElse for ReadsBytes<T> {}
 /// # Panics
 ///
 /// When they cannot.
+#[track_caller]
 pub const fn compares_members(yes: bool) {
     assert!(
         yes,

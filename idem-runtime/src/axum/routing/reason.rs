@@ -18,24 +18,23 @@
 #[macro_export]
 macro_rules! __reason {
     ($reason:literal) => {{
-        const REASON: &::core::primitive::str = $crate::__private::checked_reason($reason);
-        REASON
+        const _: () = $crate::__private::check_reason($reason);
+        $reason
     }};
 }
 
-/// The reason, or an error of the compiler.
+/// An error of the compiler, unless the reason says something.
 ///
 /// # Panics
 ///
 /// When it has fewer than 10 characters.
-#[must_use]
-pub const fn checked_reason(reason: &'static str) -> &'static str {
+#[track_caller]
+pub const fn check_reason(reason: &str) {
     assert!(
         is_reason(reason),
         "say in at least 10 characters why a retry may run this handler again: \
          `reason!(\"a login may be repeated\")`"
     );
-    reason
 }
 
 /// Whether there are at least 10 characters, blanks around them not counted.

@@ -10,8 +10,9 @@ use axum::routing::{IntoMakeService, Route};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::axum::routing::DeclaresStance;
+use crate::axum::routing::checked::{CheckedMethods, CheckedRouter};
 use crate::axum::routing::declared::Declared;
-use crate::axum::routing::{DeclaresStance, MethodRouter};
 
 /// A router on which no undeclared write can be mounted.
 ///
@@ -52,14 +53,14 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
         Self(axum::Router::new())
     }
 
-    /// Mounts the handlers of one path.
+    /// Mounts the handlers of one path, a [`MethodRouter`](super::MethodRouter).
     ///
     /// # Panics
     ///
     /// As axum does, when the path is malformed or taken.
     #[track_caller]
-    pub fn route(self, path: &str, methods: MethodRouter<S>) -> Self {
-        Self(self.0.route(path, methods.0))
+    pub fn route(self, path: &str, methods: impl CheckedMethods<S>) -> Self {
+        Self(self.0.route(path, methods.checked()))
     }
 
     /// Mounts another router under a path.
@@ -68,8 +69,8 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
     ///
     /// As axum does, when the path is malformed, empty or taken.
     #[track_caller]
-    pub fn nest(self, path: &str, router: Self) -> Self {
-        Self(self.0.nest(path, router.0))
+    pub fn nest(self, path: &str, router: impl CheckedRouter<S>) -> Self {
+        Self(self.0.nest(path, router.checked()))
     }
 
     /// Takes over the routes of another router.
@@ -78,8 +79,8 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
     ///
     /// As axum does, when a path is taken, or both have a fallback.
     #[track_caller]
-    pub fn merge(self, router: Self) -> Self {
-        Self(self.0.merge(router.0))
+    pub fn merge(self, router: impl CheckedRouter<S>) -> Self {
+        Self(self.0.merge(router.checked()))
     }
 
     /// Answers what no route takes; any method can arrive here, so it declares its stance too.

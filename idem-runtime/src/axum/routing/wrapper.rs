@@ -96,6 +96,7 @@ pub const fn read_only<H>(handler: H) -> ReadOnly<H> {
 #[derive(Debug)]
 pub struct Wrapped<T>(PhantomData<fn() -> T>);
 
+#[diagnostic::do_not_recommend]
 impl<T> DeclaresStance for Wrapped<T> {
     const DELEGATED: bool = false;
 }
