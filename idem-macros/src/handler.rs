@@ -38,6 +38,18 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         },
     };
     let body = body(model, &idem);
+    // A body that cannot move between threads is said at the function's name.
+    let at_name = ours_at(name.span());
+    let run = private_at(at_name);
+    let detached = quote_spanned! {at_name=>
+        #run::detached(__idem_guard.clone(), async move {
+            #bound
+            let __idem_key = #key;
+            #body
+            __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
+        })
+        .await
+    };
     quote! {
         #(#attrs)*
         #vis async fn #name #generics (
@@ -47,13 +59,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             #policy
             #ignorable
             let __idem_guard = __idem_request.guard().clone();
-            #idem::detached(__idem_guard.clone(), async move {
-                #bound
-                let __idem_key = #key;
-                #body
-                __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
-            })
-            .await
+            #detached
         }
     }
 }
@@ -194,17 +200,25 @@ fn body(model: &Model, idem: &TokenStream) -> TokenStream {
         }
     } else {
         let request = rebind(request_pat, &quote!(__idem_claim));
-        let request_ty = &model.function.idem.ty;
+        let claim = claim(model);
         quote! {
             #prelude
             use #idem::run_external as __idem_run;
             let __idem_body =
-                async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| -> #idem::HandlerVerdict {
+                async move |__idem_claim: &#claim| -> #idem::HandlerVerdict {
                     #request
                     #judged
                 };
         }
     }
+}
+
+/// What an external body holds, said at the user's type.
+pub(crate) fn claim(model: &Model) -> TokenStream {
+    let ty = &model.function.idem.ty;
+    let at = ty.span();
+    let of = private_at(at);
+    quote_spanned!(at=> <#ty as #of::IsIdempotency>::Claim)
 }
 
 /// Whether the returned error is one of those that release the claim.

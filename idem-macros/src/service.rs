@@ -7,7 +7,7 @@ use syn::{Ident, Pat, ReturnType};
 
 use crate::check::name_of;
 use crate::function::Argument;
-use crate::handler::{bindings, policy, rebind, run_body};
+use crate::handler::{bindings, claim, policy, rebind, run_body};
 use crate::model::Model;
 use crate::runtime::{ours_at, private, private_at};
 
@@ -65,8 +65,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         }
     } else {
         let request = rebind(&function.idem.pat, &quote!(__idem_claim));
+        let claim = claim(model);
         quote_spanned! {at=>
-            run_external(async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| {
+            run_external(async move |__idem_claim: &#claim| {
                 #request
                 #success
             })
