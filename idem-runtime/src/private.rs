@@ -29,7 +29,7 @@ pub use bind::Bindable;
 pub use bind::{Carries, carried};
 #[cfg(feature = "axum")]
 pub use declare::key_of;
-pub use declare::{IsIdempotency, PolicySpec, SaysRefusals, fingerprint_of, operation, policy};
+pub use declare::{IsIdempotency, PolicySpec, fingerprint_of, operation, policy};
 #[cfg(feature = "axum")]
 pub use ignorable::{ReadsBytes, ReadsSomethingElse, compares_members};
 pub use probe::{IsErr, IsNotErr, Probe};

@@ -103,20 +103,8 @@ pub fn fingerprint_of<T: serde::Serialize + ?Sized>(value: &T) -> Result<Fingerp
     Ok(Fingerprint::of(value)?)
 }
 
-/// An error that can say what the guard refuses.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot say what the guard refuses",
-    label = "the error of a service function is made from `idem_runtime::Error`",
-    note = "write `impl From<idem_runtime::Error> for {Self}`, or a variant `Guard(#[from] idem_runtime::Error)` with \
-            thiserror"
-)]
-pub trait SaysRefusals: From<Error> {}
-
-#[diagnostic::do_not_recommend]
-impl<E: From<Error>> SaysRefusals for E {}
-
 /// One call of a guarded service function; a request that cannot be fingerprinted fails when it runs.
-pub fn operation<S: Store, E: SaysRefusals>(
+pub fn operation<S: Store, E>(
     guard: &IdempotencyMutationGuard<S>,
     policy: &Policy,
     request: Result<Request, Error>,
