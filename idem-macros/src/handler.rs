@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Ident, Pat, ReturnType, Type};
 
 use crate::args::{Bind, Key};
+use crate::ignorable::ignorable;
 use crate::model::Model;
 use crate::runtime::{ours_at, private, private_at};
 
@@ -112,24 +113,6 @@ pub(crate) fn policy(model: &Model, idem: &TokenStream) -> TokenStream {
                 max_run_ms: #max_run,
             })
         });
-    }
-}
-
-/// Stops the compiler where members are to be ignored of a body that is compared byte by byte.
-fn ignorable(model: &Model, idem: &TokenStream) -> TokenStream {
-    let (Some(pointer), Some(last)) = (model.ignore.first(), model.function.arguments.last()) else {
-        return TokenStream::new();
-    };
-    let ty = &last.ty;
-    let at = ours_at(pointer.span());
-    let of = private_at(at);
-    let check = quote_spanned!(at=> #of::compares_members(!<#of::ReadsBytes<#ty>>::RAW));
-    let probe = quote!(#[allow(unused_imports)] use #idem::ReadsSomethingElse as _;);
-    // The type may name a parameter of the function, which an item of its own could not see.
-    if model.function.sig.generics.params.is_empty() {
-        quote!(const _: () = { #probe #check };)
-    } else {
-        quote!(const { #probe #check };)
     }
 }
 

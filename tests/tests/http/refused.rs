@@ -76,8 +76,8 @@ fn refusals() -> Vec<(&'static str, Call, u16, &'static str)> {
         (
             "an empty user",
             with(without(order_of(BOOK), "x-user"), "x-user", ""),
-            400,
-            "IDEMPOTENCY_KEY_INVALID",
+            500,
+            "IDEMPOTENCY_MISUSE",
         ),
         ("too large", order_of(&format!(r#"{{"name":"{long}"}}"#)), 413, ""),
         ("another type", form.body(body(BOOK)).unwrap(), 415, ""),
