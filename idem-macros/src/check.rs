@@ -130,6 +130,14 @@ fn check_kind(args: &Args, function: &Function, errors: &mut Errors) {
                     "axum calls a handler without `self`: take the state by `State(app): State<App>`",
                 );
             }
+            // Beside the request; the transaction is not axum's.
+            if let Some(surplus) = function.arguments.get(15) {
+                errors.at(
+                    &surplus.ty,
+                    "axum gives a handler at most 16 arguments: take several as one tuple, \
+                     `(State(app), Path(id)): (State<App>, Path<i64>)`",
+                );
+            }
             if let Some(status) = &args.status {
                 errors.at(
                     &status.name,

@@ -3,11 +3,12 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Pat, ReturnType, Type};
+use syn::{Ident, Pat, ReturnType, Type};
 
 use crate::args::{Bind, Key};
+use crate::ignorable::ignorable;
 use crate::model::Model;
-use crate::runtime::private;
+use crate::runtime::{ours_at, private, private_at};
 
 /// The whole function.
 pub(crate) fn expand(model: &Model) -> TokenStream {
@@ -17,13 +18,15 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let (generics, where_clause) = (&function.sig.generics, &function.sig.generics.where_clause);
     let request_ty = &function.idem.ty;
     let guarded = match &model.key {
-        Key::Required => quote!(Guarded),
-        Key::Optional | Key::Expr(_) => quote!(GuardedOptional),
+        Key::Required => "Guarded",
+        Key::Optional | Key::Expr(_) => "GuardedOptional",
     };
-    let request = quote_spanned!(request_ty.span()=> <#request_ty as #idem::IsIdempotency>::#guarded);
+    let at = request_ty.span();
+    let (guarded, of) = (Ident::new(guarded, at), private_at(at));
+    let request = quote_spanned!(at=> <#request_ty as #of::IsIdempotency>::#guarded);
     let (parameters, bound, received) = arguments(model, &idem);
     let policy = policy(model, &idem);
-    let declared = declared(model, &idem);
+    let (declared, ignorable) = (declared(model, &idem), ignorable(model, &idem));
     let key = match &model.key {
         Key::Required | Key::Optional => quote!(::core::option::Option::None),
         Key::Expr(expr) => quote! {
@@ -36,6 +39,18 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         },
     };
     let body = body(model, &idem);
+    // A body that cannot move between threads is said at the function's name.
+    let at_name = ours_at(name.span());
+    let run = private_at(at_name);
+    let detached = quote_spanned! {at_name=>
+        #run::detached(__idem_guard.clone(), async move {
+            #bound
+            let __idem_key = #key;
+            #body
+            __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
+        })
+        .await
+    };
     quote! {
         #(#attrs)*
         #vis async fn #name #generics (
@@ -43,14 +58,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             #(#parameters),*
         ) -> #idem::Response #where_clause {
             #policy
+            #ignorable
             let __idem_guard = __idem_request.guard().clone();
-            #idem::detached(__idem_guard.clone(), async move {
-                #bound
-                let __idem_key = #key;
-                #body
-                __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
-            })
-            .await
+            #detached
         }
     }
 }
@@ -173,17 +183,25 @@ fn body(model: &Model, idem: &TokenStream) -> TokenStream {
         }
     } else {
         let request = rebind(request_pat, &quote!(__idem_claim));
-        let request_ty = &model.function.idem.ty;
+        let claim = claim(model);
         quote! {
             #prelude
             use #idem::run_external as __idem_run;
             let __idem_body =
-                async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| -> #idem::HandlerVerdict {
+                async move |__idem_claim: &#claim| -> #idem::HandlerVerdict {
                     #request
                     #judged
                 };
         }
     }
+}
+
+/// What an external body holds, said at the user's type.
+pub(crate) fn claim(model: &Model) -> TokenStream {
+    let ty = &model.function.idem.ty;
+    let at = ty.span();
+    let of = private_at(at);
+    quote_spanned!(at=> <#ty as #of::IsIdempotency>::Claim)
 }
 
 /// Whether the returned error is one of those that release the claim.

@@ -9,6 +9,7 @@ mod diag;
 mod duration;
 mod function;
 mod handler;
+mod ignorable;
 mod model;
 mod runtime;
 mod service;

@@ -1,15 +1,15 @@
 //! Expands a service function: its signature stays, but for the transaction; values are recorded as JSON.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Pat, ReturnType};
 
 use crate::check::name_of;
 use crate::function::Argument;
-use crate::handler::{bindings, policy, rebind, run_body};
+use crate::handler::{bindings, claim, policy, rebind, run_body};
 use crate::model::Model;
-use crate::runtime::private;
+use crate::runtime::{ours_at, private, private_at};
 
 /// The whole function.
 pub(crate) fn expand(model: &Model) -> TokenStream {
@@ -18,11 +18,12 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let (generics, where_clause) = (&function.sig.generics, &function.sig.generics.where_clause);
     let output = &function.sig.output;
-    // What the return type lacks is said there.
-    let at = match output {
+    // What the return type lacks is said there, and once: the whole call stands at that place.
+    let at = ours_at(match output {
         ReturnType::Type(_, ty) => ty.span(),
         ReturnType::Default => output.span(),
-    };
+    });
+    let called = private_at(at);
     let receiver = function.receiver.iter();
     let request_ty = &function.idem.ty;
     let parameters = function.arguments.iter().enumerate().map(|(index, argument)| {
@@ -37,7 +38,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     });
     let policy = policy(model, &idem);
     let fingerprint = fingerprint(model, &idem);
-    let options = options(model);
+    let options = options(model, at);
     let run_body = run_body(model);
     let bindings = bindings(model, &idem, &quote!(::core::option::Option::Some(&__idem_value)));
     let status = model.status.iter();
@@ -55,9 +56,8 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let run = if let Some(mutation) = &function.mutation {
         let (pat, ty) = (&mutation.pat, &mutation.ty);
         let request = rebind(&function.idem.pat, &quote!(&#idem::inside(&__idem_guard, __idem_mutation)));
-        let run = Ident::new("run", at);
-        quote! {
-            #run(async move |__idem_mutation: #ty| {
+        quote_spanned! {at=>
+            run(async move |__idem_mutation: #ty| {
                 #request
                 let #pat = __idem_mutation;
                 #success
@@ -65,16 +65,16 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         }
     } else {
         let request = rebind(&function.idem.pat, &quote!(__idem_claim));
-        let run = Ident::new("run_external", at);
-        quote! {
-            #run(async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| {
+        let claim = claim(model);
+        quote_spanned! {at=>
+            run_external(async move |__idem_claim: &#claim| {
                 #request
                 #success
             })
         }
     };
-    let call = quote! {
-        match #idem::operation(&__idem_guard, &__IDEM_POLICY, __idem_asked) #options .#run.await {
+    let call = quote_spanned! {at=>
+        match #called::operation(&__idem_guard, &__IDEM_POLICY, __idem_asked) #options .#run.await {
                 ::core::result::Result::Ok(__idem_outcome) => {
                     ::core::result::Result::Ok(__idem_outcome.into_value())
                 }
@@ -127,14 +127,16 @@ fn nameless(index: usize) -> Ident {
     format_ident!("__idem_argument_{}", index)
 }
 
-fn options(model: &Model) -> TokenStream {
+fn options(model: &Model, at: Span) -> TokenStream {
     let mut options = TokenStream::new();
     let patterns = &model.release_on;
     if !patterns.is_empty() {
-        options.extend(quote!(.release_on(|__idem_error| ::core::matches!(__idem_error, #(#patterns)|*))));
+        options.extend(
+            quote_spanned!(at=> .release_on(|__idem_error| ::core::matches!(__idem_error, #(#patterns)|*))),
+        );
     }
     if model.record_failures {
-        options.extend(quote!(.record_failures()));
+        options.extend(quote_spanned!(at=> .record_failures()));
     }
     options
 }

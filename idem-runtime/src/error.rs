@@ -91,6 +91,9 @@ pub enum Error {
     /// The route's policy contradicts itself.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// The identity of the request named a tenant or a user that no scope can have. The caller cannot mend it.
+    #[error("the identity of this request names no usable scope: {0}")]
+    Scope(#[source] KeyError),
     /// The route requires a key and the request has none.
     #[error(
         "this request needs an Idempotency-Key header: send a fresh one with each new request, and the same one with each retry"
@@ -139,6 +142,7 @@ impl Error {
             | Self::NotClaimed
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }
+            | Self::Scope(_)
             | Self::Policy(_) => "IDEMPOTENCY_MISUSE",
         }
     }
@@ -158,6 +162,7 @@ impl Error {
             | Self::NotClaimed
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }
+            | Self::Scope(_)
             | Self::Policy(_) => 500,
         }
     }

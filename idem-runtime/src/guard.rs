@@ -44,7 +44,7 @@ pub use external::{Claim, DownstreamKey};
 #[cfg(feature = "axum")]
 pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
-pub use request::{Idempotency, Request};
+pub use request::{Idempotency, Own, Request};
 
 /// Makes a guarded body run once per tenant, user, route and key. Cheap to clone.
 ///

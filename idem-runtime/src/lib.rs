@@ -39,7 +39,7 @@ pub use error::{Cause, Error};
 pub use fingerprint::{Comparison, Fingerprint, FingerprintError, HttpRequest, Keyring, Secret};
 pub use guard::{
     BuildError, Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation,
-    Outcome, Recordable, Request, Success,
+    Outcome, Own, Recordable, Request, Success,
 };
 #[doc(hidden)]
 pub use private as __private;
@@ -109,15 +109,15 @@ pub mod sqlite {
     pub type Guard = crate::IdempotencyMutationGuard<sqlx::Sqlite>;
     /// The guard under its long name.
     pub type IdempotencyMutationGuard = Guard;
-    /// A request at the guard.
-    pub type Idempotency = crate::Idempotency<sqlx::Sqlite>;
+    /// A request at the guard, of the application's own identity or of the one named as `I`.
+    pub type Idempotency<I = crate::Own> = crate::Idempotency<sqlx::Sqlite, I>;
     /// The body's transaction.
     pub type Mutation = crate::Mutation<sqlx::Sqlite>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Sqlite>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
-    pub type Delegated = crate::axum::Delegated<sqlx::Sqlite>;
+    pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::Sqlite, I>;
 }
 
 /// The guard on PostgreSQL 13 and later.
@@ -127,13 +127,13 @@ pub mod postgres {
     pub type Guard = crate::IdempotencyMutationGuard<sqlx::Postgres>;
     /// The guard under its long name.
     pub type IdempotencyMutationGuard = Guard;
-    /// A request at the guard.
-    pub type Idempotency = crate::Idempotency<sqlx::Postgres>;
+    /// A request at the guard, of the application's own identity or of the one named as `I`.
+    pub type Idempotency<I = crate::Own> = crate::Idempotency<sqlx::Postgres, I>;
     /// The body's transaction.
     pub type Mutation = crate::Mutation<sqlx::Postgres>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Postgres>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
-    pub type Delegated = crate::axum::Delegated<sqlx::Postgres>;
+    pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::Postgres, I>;
 }

@@ -10,6 +10,8 @@ pub use crate::__is_err as is_err;
 pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]
 pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, detached, judge, run, run_external};
+#[cfg(feature = "axum")]
+pub use crate::axum::routing::reason::check_reason;
 pub use crate::guard::{Success, Verdict, inside};
 pub use crate::policy::Policy;
 pub use crate::record::Bindings;
@@ -17,6 +19,8 @@ pub use crate::record::Bindings;
 mod arguments;
 mod bind;
 mod declare;
+#[cfg(feature = "axum")]
+mod ignorable;
 mod probe;
 
 pub use arguments::Arguments;
@@ -26,4 +30,6 @@ pub use bind::{Carries, carried};
 #[cfg(feature = "axum")]
 pub use declare::key_of;
 pub use declare::{IsIdempotency, PolicySpec, fingerprint_of, operation, policy};
+#[cfg(feature = "axum")]
+pub use ignorable::{ReadsBytes, ReadsSomethingElse, compares_members};
 pub use probe::{IsErr, IsNotErr, Probe};

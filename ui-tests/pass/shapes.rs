@@ -37,13 +37,13 @@ async fn update(idem: Idempotency, Path(id): Path<i64>, mutation: &mut Mutation)
     Json(Order { id: id + mutation.attempt(), task_id: String::new() })
 }
 
-#[idempotent(route = "orders.delete", key = optional, fingerprint(ignore("/at")), headers("x-trace"))]
+#[idempotent(route = "orders.delete", key = optional, headers("x-trace"))]
 async fn remove(_idem: Idempotency, mut body: String) -> Response {
     body.push('!');
     body.into_response()
 }
 
-#[idempotent(route = "orders.hook", key = &event.sku, retry_failed = true, preset = webhook)]
+#[idempotent(route = "orders.hook", key = &event.sku, retry_failed = true, preset = webhook, fingerprint(ignore("/at")))]
 async fn hook(idem: Idempotency, Json(event): Json<CreateOrder>) -> impl IntoResponse {
     let _ = idem.downstream_key("charge");
     event.sku

@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use idem_runtime::axum::IdempotencyState;
+use idem_runtime::axum::{IdempotencyState, RouteIdentity};
 use idem_runtime::sqlite::Guard;
 use idem_runtime::{Error, KeyError, Scope};
 use serde::{Deserialize, Serialize};
@@ -76,4 +76,28 @@ pub struct Order {
     pub id: i64,
     /// The task that ships it.
     pub task_id: String,
+}
+
+/// Who sends a webhook.
+#[derive(Debug)]
+pub struct Sender;
+
+impl<S: Sync> FromRequestParts<S> for Sender {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(_: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        Ok(Self)
+    }
+}
+
+impl RouteIdentity for Sender {
+    fn scope(&self) -> Result<Scope, KeyError> {
+        Scope::new("webhooks", "bank")
+    }
+}
+
+/// A handler of another crate.
+#[allow(clippy::unused_async)]
+pub async fn foreign_handler() -> &'static str {
+    "created"
 }

@@ -9,37 +9,44 @@ use axum::http::request::Parts;
 use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::axum::identity::Asks;
 use crate::axum::key;
 use crate::axum::state::IdempotencyState;
 use crate::error::Error;
 use crate::fingerprint::{Fingerprint, FingerprintError, HttpRequest};
-use crate::guard::{Idempotency, IdempotencyMutationGuard};
+use crate::guard::{Idempotency, IdempotencyMutationGuard, Own};
 use crate::key::{IdempotencyKey, Scope};
 use crate::store::Store;
 
 /// Identity first, then the key: a 401 comes before any word on idempotency.
-async fn identify<A: IdempotencyState>(
+async fn identify<A, I>(
     parts: &mut Parts,
     state: &A,
-) -> Result<(IdempotencyMutationGuard<A::Store>, Scope, Option<IdempotencyKey>), Response> {
-    let identity = A::Identity::from_request_parts(parts, state).await;
-    let identity = identity.map_err(IntoResponse::into_response)?;
-    let scope = A::scope(&identity).map_err(|error| Error::from(error).into_response())?;
+) -> Result<(IdempotencyMutationGuard<A::Store>, Scope, Option<IdempotencyKey>), Response>
+where
+    A: IdempotencyState + Sync,
+    I: Asks<A>,
+{
+    let scope = I::scope_of(parts, state).await?.map_err(|error| {
+        tracing::error!(%error, "an identity names no usable scope: check what its `scope` gives");
+        Error::Scope(error).into_response()
+    })?;
     let key = key::from_headers(&parts.headers).map_err(IntoResponse::into_response)?;
     Ok((state.guard().clone(), scope, key))
 }
 
 /// For handlers that pass `&idem` on to a guarded service function: tenant, user and a required key.
-impl<A> FromRequestParts<A> for Idempotency<A::Store>
+impl<A, I> FromRequestParts<A> for Idempotency<A::Store, I>
 where
     A: IdempotencyState + Send + Sync,
+    I: Asks<A>,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &A) -> Result<Self, Response> {
-        let (guard, scope, key) = identify(parts, state).await?;
+        let (guard, scope, key) = identify::<A, I>(parts, state).await?;
         let key = key.ok_or_else(|| Error::KeyRequired.into_response())?;
-        Ok(guard.request(scope, key))
+        Ok(Self::new(guard, scope, key))
     }
 }
 
@@ -66,22 +73,22 @@ impl KeyRule for KeyOptional {
 }
 
 /// What `#[idempotent]` makes of a handler's first parameter; no other code can claim with it.
-pub struct Guarded<S: Store, K = KeyNeeded> {
+pub struct Guarded<S: Store, K = KeyNeeded, I = Own> {
     pub(super) guard: IdempotencyMutationGuard<S>,
     pub(super) scope: Scope,
     pub(super) key: Option<IdempotencyKey>,
     method: Method,
     uri: Uri,
-    rule: PhantomData<fn() -> K>,
+    asked: PhantomData<fn() -> (K, I)>,
 }
 
-impl<S: Store, K> fmt::Debug for Guarded<S, K> {
+impl<S: Store, K, I> fmt::Debug for Guarded<S, K, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
-impl<S: Store, K> Guarded<S, K> {
+impl<S: Store, K, I> Guarded<S, K, I> {
     /// The guard that the application's state named.
     pub fn guard(&self) -> &IdempotencyMutationGuard<S> {
         &self.guard
@@ -102,15 +109,16 @@ impl<S: Store, K> Guarded<S, K> {
     }
 }
 
-impl<A, K> FromRequestParts<A> for Guarded<A::Store, K>
+impl<A, K, I> FromRequestParts<A> for Guarded<A::Store, K, I>
 where
     A: IdempotencyState + Send + Sync,
     K: KeyRule,
+    I: Asks<A>,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &A) -> Result<Self, Response> {
-        let (guard, scope, key) = identify(parts, state).await?;
+        let (guard, scope, key) = identify::<A, I>(parts, state).await?;
         if K::REQUIRED && key.is_none() {
             return Err(Error::KeyRequired.into_response());
         }
@@ -119,7 +127,7 @@ where
             Some(OriginalUri(uri)) => uri.clone(),
             None => parts.uri.clone(),
         };
-        Ok(Self { guard, scope, key, method: parts.method.clone(), uri, rule: PhantomData })
+        Ok(Self { guard, scope, key, method: parts.method.clone(), uri, asked: PhantomData })
     }
 }
 

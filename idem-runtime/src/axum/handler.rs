@@ -66,8 +66,8 @@ pub async fn judge<S: Store>(
     }
 }
 
-fn call<S: Store, K>(
-    idem: &Guarded<S, K>,
+fn call<S: Store, K, I>(
+    idem: &Guarded<S, K, I>,
     policy: &Policy,
     mode: Mode,
     declared: &Declared,
@@ -85,8 +85,8 @@ fn call<S: Store, K>(
 }
 
 /// Runs a handler's body at most once in a transaction.
-pub async fn run<S: Store, K>(
-    idem: Guarded<S, K>,
+pub async fn run<S: Store, K, I>(
+    idem: Guarded<S, K, I>,
     policy: &'static Policy,
     declared: Declared,
     received: ReceivedBytes,
@@ -100,8 +100,8 @@ pub async fn run<S: Store, K>(
 }
 
 /// Runs a handler's body at most once without a transaction.
-pub async fn run_external<S: Store, K>(
-    idem: Guarded<S, K>,
+pub async fn run_external<S: Store, K, I>(
+    idem: Guarded<S, K, I>,
     policy: &'static Policy,
     declared: Declared,
     received: ReceivedBytes,

@@ -1,5 +1,8 @@
 //! A request as the guard sees it: scope, key and what was asked.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use serde::Serialize;
 
 use crate::error::Error;
@@ -23,13 +26,19 @@ use crate::store::Store;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[derive(Debug)]
-pub struct Idempotency<S: Store> {
+///
+/// `I` is who asks at a route: the application's own identity, or another one that the route names.
+pub struct Idempotency<S: Store, I = Own> {
     guard: IdempotencyMutationGuard<S>,
     scope: Scope,
     key: IdempotencyKey,
     origin: Option<Origin>,
+    identity: PhantomData<fn() -> I>,
 }
+
+/// The application's own identity: what `Idempotency` means where a route names no other.
+#[derive(Debug, Clone, Copy)]
+pub enum Own {}
 
 /// The claimed operation inside which this request stands.
 #[derive(Debug, Clone)]
@@ -44,26 +53,38 @@ impl Origin {
     }
 }
 
-impl<S: Store> Clone for Idempotency<S> {
+impl<S: Store, I> Clone for Idempotency<S, I> {
     fn clone(&self) -> Self {
         Self {
             guard: self.guard.clone(),
             scope: self.scope.clone(),
             key: self.key.clone(),
             origin: self.origin.clone(),
+            identity: PhantomData,
         }
     }
 }
 
-impl<S: Store> Idempotency<S> {
-    pub(super) fn new(guard: IdempotencyMutationGuard<S>, scope: Scope, key: IdempotencyKey) -> Self {
-        Self { guard, scope, key, origin: None }
+impl<S: Store, I> fmt::Debug for Idempotency<S, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idempotency")
+            .field("scope", &self.scope)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
+}
 
+impl<S: Store> Idempotency<S> {
     /// This request as seen from inside its own claim.
     pub(super) fn inside(guard: IdempotencyMutationGuard<S>, origin: Origin) -> Self {
         let (scope, key) = (origin.key.scope().clone(), origin.key.key().clone());
-        Self { guard, scope, key, origin: Some(origin) }
+        Self { guard, scope, key, origin: Some(origin), identity: PhantomData }
+    }
+}
+
+impl<S: Store, I> Idempotency<S, I> {
+    pub(crate) fn new(guard: IdempotencyMutationGuard<S>, scope: Scope, key: IdempotencyKey) -> Self {
+        Self { guard, scope, key, origin: None, identity: PhantomData }
     }
 
     /// Tenant and user.
@@ -89,14 +110,14 @@ impl<S: Store> Idempotency<S> {
     /// Its key is derived from this key and `name`, inside a claim also from the claim's route and life, so
     /// that a key that is used again after its end has new children. No client can send a derived key.
     #[must_use]
-    pub fn child(&self, name: &str) -> Self {
+    pub fn child(&self, name: &str) -> Idempotency<S> {
         let (route, life) = self
             .origin
             .as_ref()
             .map(|origin| (origin.key.route().as_str(), origin.created_at.as_micros().to_string()))
             .unwrap_or_default();
         let key = IdempotencyKey::derived("child", &[route, self.key.as_str(), &life, name]);
-        Self { guard: self.guard.clone(), scope: self.scope.clone(), key, origin: None }
+        Idempotency::new(self.guard.clone(), self.scope.clone(), key)
     }
 
     /// This request with what was asked, fingerprinted through `Serialize`.

@@ -24,11 +24,15 @@ pub trait IsIdempotency {
     type Claim;
 }
 
+#[cfg(feature = "axum")]
+impl<S: Store, I: crate::axum::identity::Asking> IsIdempotency for Idempotency<S, I> {
+    type Guarded = crate::axum::extract::Guarded<S, crate::axum::extract::KeyNeeded, I>;
+    type GuardedOptional = crate::axum::extract::Guarded<S, crate::axum::extract::KeyOptional, I>;
+    type Claim = Claim<S>;
+}
+
+#[cfg(not(feature = "axum"))]
 impl<S: Store> IsIdempotency for Idempotency<S> {
-    #[cfg(feature = "axum")]
-    type Guarded = crate::axum::extract::Guarded<S>;
-    #[cfg(feature = "axum")]
-    type GuardedOptional = crate::axum::extract::Guarded<S, crate::axum::extract::KeyOptional>;
     type Claim = Claim<S>;
 }
 

@@ -6,6 +6,7 @@ mod client;
 mod disconnect;
 mod failures;
 mod honest;
+mod identities;
 mod inside;
 mod killed;
 mod options;

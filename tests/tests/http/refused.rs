@@ -73,12 +73,7 @@ fn refusals() -> Vec<(&'static str, Call, u16, &'static str)> {
         ("joined keys", malformed("k,k"), 400, "IDEMPOTENCY_KEY_INVALID"),
         ("a long key", malformed(&long), 400, "IDEMPOTENCY_KEY_INVALID"),
         ("two keys", with(order_of(BOOK), "idempotency-key", "k"), 400, "IDEMPOTENCY_KEY_INVALID"),
-        (
-            "an empty user",
-            with(without(order_of(BOOK), "x-user"), "x-user", ""),
-            400,
-            "IDEMPOTENCY_KEY_INVALID",
-        ),
+        ("an empty user", with(without(order_of(BOOK), "x-user"), "x-user", ""), 500, "IDEMPOTENCY_MISUSE"),
         ("too large", order_of(&format!(r#"{{"name":"{long}"}}"#)), 413, ""),
         ("another type", form.body(body(BOOK)).unwrap(), 415, ""),
         ("no type", without(order_of(BOOK), "content-type"), 415, ""),

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::axum::answer::{REPLAYED, set_expiry};
 use crate::axum::routing::DeclaresStance;
-use crate::axum::routing::marker::Wrapped;
+use crate::axum::routing::wrapper::Wrapped;
 use crate::error::Error;
 use crate::guard::watched;
 

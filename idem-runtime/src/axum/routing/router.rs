@@ -3,14 +3,16 @@
 use std::convert::Infallible;
 
 use axum::extract::Request;
+use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
 use axum::handler::Handler;
 use axum::response::IntoResponse;
 use axum::routing::{IntoMakeService, Route};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::axum::routing::DeclaresStance;
+use crate::axum::routing::checked::{CheckedMethods, CheckedRouter};
 use crate::axum::routing::declared::Declared;
-use crate::axum::routing::{DeclaresStance, MethodRouter};
 
 /// A router on which no undeclared write can be mounted.
 ///
@@ -37,7 +39,7 @@ use crate::axum::routing::{DeclaresStance, MethodRouter};
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "a router does nothing until it is served"]
-pub struct Router<S = ()>(axum::Router<S>);
+pub struct Router<S = ()>(pub(super) axum::Router<S>);
 
 impl<S: Clone + Send + Sync + 'static> Default for Router<S> {
     fn default() -> Self {
@@ -51,40 +53,34 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
         Self(axum::Router::new())
     }
 
-    /// Mounts the handlers of one path.
+    /// Mounts the handlers of one path, a [`MethodRouter`](super::MethodRouter).
     ///
     /// # Panics
     ///
     /// As axum does, when the path is malformed or taken.
-    pub fn route(self, path: &str, methods: MethodRouter<S>) -> Self {
-        Self(self.0.route(path, methods.0))
+    #[track_caller]
+    pub fn route(self, path: &str, methods: impl CheckedMethods<S>) -> Self {
+        Self(self.0.route(path, methods.checked()))
     }
 
     /// Mounts another router under a path.
     ///
     /// # Panics
     ///
-    /// As axum does, when the path is malformed or taken.
-    pub fn nest(self, path: &str, router: Self) -> Self {
-        Self(self.0.nest(path, router.0))
+    /// As axum does, when the path is malformed, empty or taken.
+    #[track_caller]
+    pub fn nest(self, path: &str, router: impl CheckedRouter<S>) -> Self {
+        Self(self.0.nest(path, router.checked()))
     }
 
     /// Takes over the routes of another router.
     ///
     /// # Panics
     ///
-    /// As axum does, when a path is taken.
-    pub fn merge(self, router: Self) -> Self {
-        Self(self.0.merge(router.0))
-    }
-
-    /// Takes over the routes of a router that nobody has checked.
-    ///
-    /// # Panics
-    ///
-    /// As axum does, when a path is taken.
-    pub fn merge_unchecked(self, router: axum::Router<S>) -> Self {
-        Self(self.0.merge(router))
+    /// As axum does, when a path is taken, or both have a fallback.
+    #[track_caller]
+    pub fn merge(self, router: impl CheckedRouter<S>) -> Self {
+        Self(self.0.merge(router.checked()))
     }
 
     /// Answers what no route takes; any method can arrive here, so it declares its stance too.
@@ -96,7 +92,27 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
         Self(self.0.fallback(Declared(handler)))
     }
 
-    /// Applies a tower layer to all routes.
+    /// Answers at every path the methods that have no handler there; it declares its stance too.
+    pub fn method_not_allowed_fallback<H, T>(self, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: DeclaresStance + 'static,
+    {
+        Self(self.0.method_not_allowed_fallback(Declared(handler)))
+    }
+
+    /// Takes the fallback away again, so that a router with another one can be merged.
+    pub fn reset_fallback(self) -> Self {
+        Self(self.0.reset_fallback())
+    }
+
+    /// Whether a path has been mounted.
+    #[must_use]
+    pub fn has_routes(&self) -> bool {
+        self.0.has_routes()
+    }
+
+    /// Applies a tower layer to all routes and the fallback that are there by now.
     pub fn layer<L>(self, layer: L) -> Self
     where
         L: Layer<Route> + Clone + Send + Sync + 'static,
@@ -106,6 +122,23 @@ impl<S: Clone + Send + Sync + 'static> Router<S> {
         <L::Service as Service<Request>>::Future: Send + 'static,
     {
         Self(self.0.layer(layer))
+    }
+
+    /// Applies a tower layer to the routes that are there by now, and not to the fallback.
+    ///
+    /// # Panics
+    ///
+    /// As axum does, when there is no route yet.
+    #[track_caller]
+    pub fn route_layer<L>(self, layer: L) -> Self
+    where
+        L: Layer<Route> + Clone + Send + Sync + 'static,
+        L::Service: Service<Request> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Request>>::Response: IntoResponse + 'static,
+        <L::Service as Service<Request>>::Error: Into<Infallible> + 'static,
+        <L::Service as Service<Request>>::Future: Send + 'static,
+    {
+        Self(self.0.route_layer(layer))
     }
 
     /// Gives the state to all routes.
@@ -124,5 +157,12 @@ impl Router {
     #[must_use]
     pub fn into_make_service(self) -> IntoMakeService<axum::Router> {
         self.0.into_make_service()
+    }
+    /// What `axum::serve` takes, with the address of the client for [`ConnectInfo`](axum::extract::ConnectInfo).
+    ///
+    /// `C` is `std::net::SocketAddr` behind a TCP listener.
+    #[must_use]
+    pub fn into_make_service_with_connect_info<C>(self) -> IntoMakeServiceWithConnectInfo<axum::Router, C> {
+        self.0.into_make_service_with_connect_info()
     }
 }

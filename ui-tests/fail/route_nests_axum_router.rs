@@ -1,0 +1,11 @@
+use idem_runtime::axum::Router;
+
+async fn create_cart() -> &'static str {
+    "created"
+}
+
+fn app() -> Router {
+    Router::new().nest("/shop", axum::Router::new().route("/carts", axum::routing::post(create_cart)))
+}
+
+fn main() {}

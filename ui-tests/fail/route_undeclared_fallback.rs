@@ -1,0 +1,11 @@
+use idem_runtime::axum::{Router};
+
+async fn create_cart() -> &'static str {
+    "created"
+}
+
+fn app() -> Router {
+    Router::new().fallback(create_cart)
+}
+
+fn main() {}
