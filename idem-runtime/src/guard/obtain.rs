@@ -44,6 +44,20 @@ impl<S: Store> Inner<S> {
         }
     }
 
+    /// What the caller of a lost claim gets: it waits for its successor up to the policy's `wait`, and claims no
+    /// more.
+    pub(super) async fn outlast_successor(&self, call: &Call, refusal: Error) -> Result<Box<Record>, Error> {
+        let wait = call.claim.terms.wait;
+        if wait.is_zero() {
+            return Err(refusal);
+        }
+        let Some(reading) = self.wait_for_twin(call, Instant::now() + wait).await else {
+            return Err(refusal);
+        };
+        let decision = self.judge(call, &reading);
+        self.refuse_or_replay(call, decision, (*reading).clone())
+    }
+
     async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Option<Arc<Reading>> {
         let key = &call.claim.key;
         let look = || self.look(key).boxed();
