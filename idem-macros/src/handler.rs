@@ -44,7 +44,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         ) -> #idem::Response #where_clause {
             #policy
             let __idem_guard = __idem_request.guard().clone();
-            #idem::detached(__idem_guard.clone(), async move {
+            #idem::detached(__idem_guard.clone(), __idem_request.begun(), async move {
                 #bound
                 let __idem_key = #key;
                 #body

@@ -9,7 +9,7 @@ use crate::axum::answer;
 use crate::axum::extract::{Guarded, ReceivedBytes};
 use crate::error::Error;
 use crate::guard::{
-    Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
+    Begun, Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
 };
 use crate::key::IdempotencyKey;
 use crate::mutation::Mutation;
@@ -81,7 +81,7 @@ fn call<S: Store, K>(
     };
     let fingerprint = idem.fingerprint(received, declared.ignore)?;
     let request = Request::new(idem.scope.clone(), key, fingerprint);
-    Call::new(&idem.guard.0, policy, mode, request)
+    Ok(Call::new(&idem.guard.0, policy, mode, request)?.of_handler(idem.begun()))
 }
 
 /// Runs a handler's body at most once in a transaction.
@@ -132,13 +132,13 @@ fn answered(ran: Result<Ran<Response, Response>, Error>) -> Response {
     }
 }
 
-/// Runs a whole guarded handler in its own task, so that a client that hangs up changes nothing.
+/// Runs a whole guarded handler, to its end also if its client hangs up once the body has begun.
 pub async fn detached<S: Store>(
     guard: IdempotencyMutationGuard<S>,
+    begun: Begun,
     handler: impl Future<Output = Response> + Send + 'static,
 ) -> Response {
-    // Until it has a place the request is still the client's to cancel.
-    match guard.detached(handler.in_current_span()).await {
+    match guard.detached(begun, handler.in_current_span()).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     }

@@ -12,6 +12,7 @@ mod killed_early;
 #[cfg(feature = "postgres")]
 mod lost_commit;
 mod options;
+mod places;
 mod problems;
 mod refused;
 mod replay;
