@@ -35,7 +35,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             }
         },
     };
-    let body = body(model, &idem);
+    let (run, body) = body(model, &idem);
     quote! {
         #(#attrs)*
         #vis async fn #name #generics (
@@ -44,13 +44,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         ) -> #idem::Response #where_clause {
             #policy
             let __idem_guard = __idem_request.guard().clone();
-            #idem::detached(__idem_guard.clone(), __idem_request.begun(), async move {
-                #bound
-                let __idem_key = #key;
-                #body
-                __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
-            })
-            .await
+            #bound
+            let __idem_key = #key;
+            #run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, #body).await
         }
     }
 }
@@ -78,7 +74,7 @@ fn arguments(model: &Model, idem: &TokenStream) -> (Vec<TokenStream>, TokenStrea
         parameters.push(quote!(__idem_argument: #idem::Received<#idem::NoBody>));
         bound.extend(quote!(let #idem::Received { bytes: __idem_received, .. } = __idem_argument;));
     }
-    (parameters, bound, quote!(__idem_received))
+    (parameters, bound, quote!(&__idem_received))
 }
 
 /// The statement that holds the checked policy.
@@ -139,11 +135,13 @@ fn contains_impl(ty: &Type) -> bool {
         .any(|token| matches!(&token, proc_macro2::TokenTree::Ident(word) if word == "impl"))
 }
 
-fn body(model: &Model, idem: &TokenStream) -> TokenStream {
+/// The function that runs the body, and the closure that it is given.
+fn body(model: &Model, idem: &TokenStream) -> (TokenStream, TokenStream) {
     let request_pat = &model.function.idem.pat;
     let run_body = run_body(model);
     let bindings = bindings(model, idem, &quote!(#idem::carried(&__idem_returned)));
     let release = release(model);
+    let headers = &model.headers;
     let judged = quote! {
         let __idem_returned = #run_body;
         let __idem_is_err = #idem::is_err!(&__idem_returned);
@@ -155,35 +153,26 @@ fn body(model: &Model, idem: &TokenStream) -> TokenStream {
             is_err: __idem_is_err,
             release: __idem_release,
             bindings: __idem_bindings,
-        }, __idem_headers).await
+        }, &[#(#headers),*]).await
     };
-    let headers = &model.headers;
-    let prelude = quote!(let __idem_headers: &'static [&'static str] = &[#(#headers),*];);
-    if let Some(mutation) = &model.function.mutation {
+    let (run, parameter, prelude) = if let Some(mutation) = &model.function.mutation {
         let (pat, ty) = (&mutation.pat, &mutation.ty);
         let request = rebind(request_pat, &quote!(#idem::inside(&__idem_guard, __idem_mutation)));
-        quote! {
-            #prelude
-            use #idem::run as __idem_run;
-            let __idem_body = async move |__idem_mutation: #ty| -> #idem::HandlerVerdict {
-                #request
-                let #pat = __idem_mutation;
-                #judged
-            };
-        }
+        let prelude = quote!(#request let #pat = __idem_mutation;);
+        (quote!(#idem::run), quote!(__idem_mutation: #ty), prelude)
     } else {
-        let request = rebind(request_pat, &quote!(__idem_claim));
         let request_ty = &model.function.idem.ty;
-        quote! {
+        let claim = quote!(__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim);
+        (quote!(#idem::run_external), claim, rebind(request_pat, &quote!(__idem_claim)))
+    };
+    // Boxed here, where its type is known, so that what is around it is compiled once for all handlers.
+    let body = quote! {
+        move |#parameter| ::std::boxed::Box::pin(async move {
             #prelude
-            use #idem::run_external as __idem_run;
-            let __idem_body =
-                async move |__idem_claim: &<#request_ty as #idem::IsIdempotency>::Claim| -> #idem::HandlerVerdict {
-                    #request
-                    #judged
-                };
-        }
-    }
+            #judged
+        })
+    };
+    (run, body)
 }
 
 /// Whether the returned error is one of those that release the claim.

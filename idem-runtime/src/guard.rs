@@ -51,7 +51,8 @@ pub use external::{Claim, DownstreamKey};
 pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
 pub use request::{Idempotency, Request};
-pub use uninterrupted::Begun;
+#[cfg(feature = "axum")]
+pub(crate) use uninterrupted::Begun;
 
 /// Makes a guarded body run once per tenant, user, route and key. Cheap to clone.
 ///
@@ -236,18 +237,18 @@ impl<S: Store> IdempotencyMutationGuard<S> {
 
     /// Runs `work` in the task of its request, and to its end in one of its own if the request goes after the
     /// work has `begun`; a panic in it is an error.
-    pub(crate) async fn detached<T: Send + 'static>(
+    pub(crate) fn detached<T: Send + 'static>(
         &self,
         begun: Begun,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> Uninterrupted<Result<T, Error>> {
         let counted = self.0.tasks.token();
         let work = async move {
             let done = AssertUnwindSafe(work).catch_unwind().await;
             drop(counted);
             done.map_err(|_| Error::Panicked)
         };
-        Uninterrupted::new(&self.0.tasks, work).once(begun).await
+        Uninterrupted::new(&self.0.tasks, work).once(begun)
     }
 }
 

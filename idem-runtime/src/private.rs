@@ -9,8 +9,8 @@ pub use crate::__is_err as is_err;
 #[cfg(feature = "axum")]
 pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]
-pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, detached, judge, run, run_external};
-pub use crate::guard::{Begun, Success, Verdict, inside};
+pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, judge, run, run_external};
+pub use crate::guard::{Success, Verdict, inside};
 pub use crate::policy::Policy;
 pub use crate::record::Bindings;
 

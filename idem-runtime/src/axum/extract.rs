@@ -13,7 +13,7 @@ use crate::axum::key;
 use crate::axum::state::IdempotencyState;
 use crate::error::Error;
 use crate::fingerprint::{Fingerprint, FingerprintError, HttpRequest};
-use crate::guard::{Begun, Idempotency, IdempotencyMutationGuard};
+use crate::guard::{Idempotency, IdempotencyMutationGuard};
 use crate::key::{IdempotencyKey, Scope};
 use crate::store::Store;
 
@@ -72,7 +72,6 @@ pub struct Guarded<S: Store, K = KeyNeeded> {
     pub(super) key: Option<IdempotencyKey>,
     method: Method,
     uri: Uri,
-    begun: Begun,
     rule: PhantomData<fn() -> K>,
 }
 
@@ -86,11 +85,6 @@ impl<S: Store, K> Guarded<S, K> {
     /// The guard that the application's state named.
     pub fn guard(&self) -> &IdempotencyMutationGuard<S> {
         &self.guard
-    }
-
-    /// Set once the body of the handler begins.
-    pub fn begun(&self) -> Begun {
-        self.begun.clone()
     }
 
     /// The fingerprint of what was received.
@@ -125,15 +119,7 @@ where
             Some(OriginalUri(uri)) => uri.clone(),
             None => parts.uri.clone(),
         };
-        Ok(Self {
-            guard,
-            scope,
-            key,
-            method: parts.method.clone(),
-            uri,
-            begun: Begun::default(),
-            rule: PhantomData,
-        })
+        Ok(Self { guard, scope, key, method: parts.method.clone(), uri, rule: PhantomData })
     }
 }
 

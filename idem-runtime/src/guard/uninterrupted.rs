@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 /// A future that ends once it has begun.
 ///
 /// Without a hop to another task in the usual case; a BEGIN or a COMMIT is never dropped between its two ends.
-pub(super) struct Uninterrupted<T: Send + 'static> {
+pub(crate) struct Uninterrupted<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     tasks: TaskTracker,
     begun: Option<Begun>,
@@ -21,7 +21,7 @@ pub(super) struct Uninterrupted<T: Send + 'static> {
 
 /// Whether work has come to the point from which on it must not be interrupted; it says so itself.
 #[derive(Debug, Clone, Default)]
-pub struct Begun(Arc<AtomicBool>);
+pub(crate) struct Begun(Arc<AtomicBool>);
 
 impl Begun {
     /// From here on the work goes on whether or not its caller stays.
