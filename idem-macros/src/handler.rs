@@ -38,19 +38,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             }
         },
     };
-    let body = body(model, &idem);
-    // A body that cannot move between threads is said at the function's name.
-    let at_name = ours_at(name.span());
-    let run = private_at(at_name);
-    let detached = quote_spanned! {at_name=>
-        #run::detached(__idem_guard.clone(), async move {
-            #bound
-            let __idem_key = #key;
-            #body
-            __idem_run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, __idem_body).await
-        })
-        .await
-    };
+    let (run, body) = body(model, &idem);
     quote! {
         #(#attrs)*
         #vis async fn #name #generics (
@@ -60,7 +48,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             #policy
             #ignorable
             let __idem_guard = __idem_request.guard().clone();
-            #detached
+            #bound
+            let __idem_key = #key;
+            #run(__idem_request, &__IDEM_POLICY, #declared, #received, __idem_key, #body).await
         }
     }
 }
@@ -88,7 +78,7 @@ fn arguments(model: &Model, idem: &TokenStream) -> (Vec<TokenStream>, TokenStrea
         parameters.push(quote!(__idem_argument: #idem::Received<#idem::NoBody>));
         bound.extend(quote!(let #idem::Received { bytes: __idem_received, .. } = __idem_argument;));
     }
-    (parameters, bound, quote!(__idem_received))
+    (parameters, bound, quote!(&__idem_received))
 }
 
 /// The statement that holds the checked policy.
@@ -149,11 +139,13 @@ fn contains_impl(ty: &Type) -> bool {
         .any(|token| matches!(&token, proc_macro2::TokenTree::Ident(word) if word == "impl"))
 }
 
-fn body(model: &Model, idem: &TokenStream) -> TokenStream {
+/// The function that runs the body, and the closure that it is given.
+fn body(model: &Model, idem: &TokenStream) -> (TokenStream, TokenStream) {
     let request_pat = &model.function.idem.pat;
     let run_body = run_body(model);
     let bindings = bindings(model, idem, &quote!(#idem::carried(&__idem_returned)));
     let release = release(model);
+    let headers = &model.headers;
     let judged = quote! {
         let __idem_returned = #run_body;
         let __idem_is_err = #idem::is_err!(&__idem_returned);
@@ -165,35 +157,28 @@ fn body(model: &Model, idem: &TokenStream) -> TokenStream {
             is_err: __idem_is_err,
             release: __idem_release,
             bindings: __idem_bindings,
-        }, __idem_headers).await
+        }, &[#(#headers),*]).await
     };
-    let headers = &model.headers;
-    let prelude = quote!(let __idem_headers: &'static [&'static str] = &[#(#headers),*];);
-    if let Some(mutation) = &model.function.mutation {
+    let (run, parameter, prelude) = if let Some(mutation) = &model.function.mutation {
         let (pat, ty) = (&mutation.pat, &mutation.ty);
         let request = rebind(request_pat, &quote!(#idem::inside(&__idem_guard, __idem_mutation)));
-        quote! {
-            #prelude
-            use #idem::run as __idem_run;
-            let __idem_body = async move |__idem_mutation: #ty| -> #idem::HandlerVerdict {
-                #request
-                let #pat = __idem_mutation;
-                #judged
-            };
-        }
+        let prelude = quote!(#request let #pat = __idem_mutation;);
+        (quote!(#idem::run), quote!(__idem_mutation: #ty), prelude)
     } else {
-        let request = rebind(request_pat, &quote!(__idem_claim));
         let claim = claim(model);
-        quote! {
+        let claim = quote!(__idem_claim: &#claim);
+        (quote!(#idem::run_external), claim, rebind(request_pat, &quote!(__idem_claim)))
+    };
+    // Boxed here, where its type is known, so that what is around it is compiled once for all handlers. One
+    // that cannot move between threads is said at the function's name.
+    let at_name = ours_at(model.function.sig.ident.span());
+    let body = quote_spanned! {at_name=>
+        move |#parameter| ::std::boxed::Box::pin(async move {
             #prelude
-            use #idem::run_external as __idem_run;
-            let __idem_body =
-                async move |__idem_claim: &#claim| -> #idem::HandlerVerdict {
-                    #request
-                    #judged
-                };
-        }
-    }
+            #judged
+        })
+    };
+    (run, body)
 }
 
 /// What an external body holds, said at the user's type.

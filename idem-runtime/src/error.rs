@@ -48,6 +48,9 @@ pub enum Error {
     /// The store did not answer, or refused. Nothing of this request was kept; send it again.
     #[error("the idempotency store is not available: send the same request again later")]
     StoreUnavailable(#[source] Option<Cause>),
+    /// As many handlers are at work, and wait to be, as the guard allows. The body has not run; send it again.
+    #[error("too many requests are at work: send the same request again later")]
+    Overloaded,
     /// The reply to COMMIT was lost and could not be read back. Send the same request again.
     #[error("it is not known whether the request was carried out: send the same request again to find out")]
     CommitUnknown,
@@ -132,9 +135,11 @@ impl Error {
             Self::Conflict { .. } => "IDEMPOTENCY_KEY_CONFLICT",
             Self::KeyRequired => "IDEMPOTENCY_KEY_REQUIRED",
             Self::Key(_) | Self::KeyMalformed { .. } => "IDEMPOTENCY_KEY_INVALID",
-            Self::UnknownFingerprint | Self::StoreUnavailable(_) | Self::CommitUnknown | Self::Lost => {
-                "IDEMPOTENCY_STORE_UNAVAILABLE"
-            }
+            Self::UnknownFingerprint
+            | Self::StoreUnavailable(_)
+            | Self::Overloaded
+            | Self::CommitUnknown
+            | Self::Lost => "IDEMPOTENCY_STORE_UNAVAILABLE",
             Self::Fingerprint(_) => "IDEMPOTENCY_REQUEST_INVALID",
             Self::Panicked => "IDEMPOTENCY_HANDLER_FAILED",
             Self::TransactionAborted
@@ -154,7 +159,11 @@ impl Error {
             Self::InProgress { .. } | Self::OutcomeUnknown | Self::Failed => 409,
             Self::Conflict { .. } => 422,
             Self::KeyRequired | Self::KeyMalformed { .. } | Self::Key(_) | Self::Fingerprint(_) => 400,
-            Self::UnknownFingerprint | Self::StoreUnavailable(_) | Self::CommitUnknown | Self::Lost => 503,
+            Self::UnknownFingerprint
+            | Self::StoreUnavailable(_)
+            | Self::Overloaded
+            | Self::CommitUnknown
+            | Self::Lost => 503,
             Self::TransactionEnded
             | Self::TransactionAborted
             | Self::Panicked
@@ -178,9 +187,11 @@ impl Error {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::InProgress { retry_after } => Some(*retry_after),
-            Self::UnknownFingerprint | Self::StoreUnavailable(_) | Self::CommitUnknown | Self::Lost => {
-                Some(Duration::from_secs(1))
-            }
+            Self::UnknownFingerprint
+            | Self::StoreUnavailable(_)
+            | Self::Overloaded
+            | Self::CommitUnknown
+            | Self::Lost => Some(Duration::from_secs(1)),
             _ => None,
         }
     }

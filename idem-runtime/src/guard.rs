@@ -3,15 +3,21 @@
 //! It claims atomically, runs the body once, records what came of it and replays that. Whatever happens to
 //! the caller in between, the record ends in a state from which the next request goes the right way.
 
+#[cfg(feature = "axum")]
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+#[cfg(feature = "axum")]
+use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::error::Error;
 use crate::fingerprint::Keyring;
+#[cfg(feature = "axum")]
+use crate::guard::uninterrupted::Uninterrupted;
 use crate::key::{IdempotencyKey, RecordKey, Scope};
 use crate::mutation::Mutation;
 use crate::policy::{Defaults, Policy};
@@ -27,6 +33,7 @@ mod lane;
 mod nesting;
 mod obtain;
 mod operation;
+mod places;
 mod renewal;
 mod request;
 mod seen;
@@ -45,6 +52,8 @@ pub use external::{Claim, DownstreamKey};
 pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
 pub use request::{Idempotency, Own, Request};
+#[cfg(feature = "axum")]
+pub(crate) use uninterrupted::Begun;
 
 /// Makes a guarded body run once per tenant, user, route and key. Cheap to clone.
 ///
@@ -111,9 +120,7 @@ pub(crate) struct Inner<S: Store> {
     seen: seen::Seen,
     tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
-    /// How many guarded handlers may be at work at once.
-    #[cfg(feature = "axum")]
-    places: Arc<Semaphore>,
+    places: places::Places,
 }
 
 impl<S: Store> Inner<S> {
@@ -131,8 +138,7 @@ impl<S: Store> Inner<S> {
             seen: seen::Seen::default(),
             tasks: TaskTracker::new(),
             draining: tokio::sync::Mutex::new(()),
-            #[cfg(feature = "axum")]
-            places: Arc::new(Semaphore::new(builder.max_detached)),
+            places: places::Places::new(builder.max_detached),
         }
     }
 }
@@ -232,23 +238,20 @@ impl<S: Store> IdempotencyMutationGuard<S> {
         self.0.max_answer
     }
 
-    /// Runs `work` in a task of its own once there is a place; a panic in it is an error.
-    pub(crate) async fn detached<T: Send + 'static>(
+    /// Runs `work` in the task of its request, and to its end in one of its own if the request goes after the
+    /// work has `begun`; a panic in it is an error.
+    pub(crate) fn detached<T: Send + 'static>(
         &self,
+        begun: Begun,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, Error> {
-        let place = Arc::clone(&self.0.places).acquire_owned().await;
-        let place = place.map_err(|_| Error::StoreUnavailable(None))?;
-        let task = async move {
-            let done = work.await;
-            drop(place);
-            done
+    ) -> Uninterrupted<Result<T, Error>> {
+        let counted = self.0.tasks.token();
+        let work = async move {
+            let done = AssertUnwindSafe(work).catch_unwind().await;
+            drop(counted);
+            done.map_err(|_| Error::Panicked)
         };
-        self.0
-            .tasks
-            .spawn(task)
-            .await
-            .map_err(|ended| if ended.is_panic() { Error::Panicked } else { Error::CommitUnknown })
+        Uninterrupted::new(&self.0.tasks, work).once(begun)
     }
 }
 

@@ -9,7 +9,7 @@ pub use crate::__is_err as is_err;
 #[cfg(feature = "axum")]
 pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]
-pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, detached, judge, run, run_external};
+pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, judge, run, run_external};
 #[cfg(feature = "axum")]
 pub use crate::axum::routing::reason::check_reason;
 pub use crate::guard::{Success, Verdict, inside};

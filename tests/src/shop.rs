@@ -41,6 +41,7 @@ impl<F: Fixture> Shop<F> {
         let routes = Router::new()
             .route("/orders", post(sales::order::<F>))
             .route("/charges", post(sales::charge::<F>))
+            .route("/transfers", post(sales::transfer::<F>))
             .route("/open", post(exempt("it only ends the waiting of a test", open::<F>)));
         self.serves(routes)
     }

@@ -1,15 +1,16 @@
 //! What the code that `#[idempotent]` generates for a handler calls.
 
-use std::future::Future;
+use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
 use tracing::Instrument;
 
 use crate::axum::answer;
 use crate::axum::extract::{Guarded, ReceivedBytes};
 use crate::error::Error;
 use crate::guard::{
-    Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
+    Begun, Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
 };
 use crate::key::IdempotencyKey;
 use crate::mutation::Mutation;
@@ -73,7 +74,7 @@ fn call<S: Store, K, I>(
     declared: &Declared,
     received: &ReceivedBytes,
     key: Option<IdempotencyKey>,
-) -> Result<Call, Error> {
+) -> Result<(Call, Begun), Error> {
     let key = match key.or_else(|| idem.key.clone()) {
         Some(key) => key,
         // Nobody can send it, so the request is linked to no other.
@@ -81,37 +82,73 @@ fn call<S: Store, K, I>(
     };
     let fingerprint = idem.fingerprint(received, declared.ignore)?;
     let request = Request::new(idem.scope.clone(), key, fingerprint);
-    Call::new(&idem.guard.0, policy, mode, request)
+    let begun = Begun::default();
+    Ok((Call::new(&idem.guard.0, policy, mode, request)?.of_handler(begun.clone()), begun))
 }
 
+// Bodies are boxed, so that everything around them is compiled once and not for each handler.
+type TransactionBody<S> =
+    Box<dyn for<'a> FnOnce(&'a mut Mutation<S>) -> BoxFuture<'a, HandlerVerdict> + Send>;
+type ExternalBody<S> = Box<dyn for<'a> FnOnce(&'a Claim<S>) -> BoxFuture<'a, HandlerVerdict> + Send>;
+
 /// Runs a handler's body at most once in a transaction.
-pub async fn run<S: Store, K, I>(
+pub fn run<S: Store, K, I>(
     idem: Guarded<S, K, I>,
     policy: &'static Policy,
     declared: Declared,
-    received: ReceivedBytes,
+    received: &ReceivedBytes,
     key: Option<IdempotencyKey>,
-    body: impl AsyncFnOnce(&mut Mutation<S>) -> HandlerVerdict,
-) -> Response {
-    match call(&idem, policy, Mode::Transactional, &declared, &received, key) {
-        Err(error) => error.into_response(),
-        Ok(call) => answered(run_in_transaction(idem.guard.0, call, body, std::convert::identity).await),
-    }
+    body: impl for<'a> FnOnce(&'a mut Mutation<S>) -> BoxFuture<'a, HandlerVerdict> + Send + 'static,
+) -> BoxFuture<'static, Response> {
+    let call = call(&idem, policy, Mode::Transactional, &declared, received, key);
+    in_transaction(idem.guard, call, Box::new(body))
 }
 
 /// Runs a handler's body at most once without a transaction.
-pub async fn run_external<S: Store, K, I>(
+pub fn run_external<S: Store, K, I>(
     idem: Guarded<S, K, I>,
     policy: &'static Policy,
     declared: Declared,
-    received: ReceivedBytes,
+    received: &ReceivedBytes,
     key: Option<IdempotencyKey>,
-    body: impl AsyncFnOnce(&Claim<S>) -> HandlerVerdict,
-) -> Response {
-    match call(&idem, policy, Mode::External, &declared, &received, key) {
-        Err(error) => error.into_response(),
-        Ok(call) => answered(run_outside(idem.guard.0, call, body, std::convert::identity).await),
-    }
+    body: impl for<'a> FnOnce(&'a Claim<S>) -> BoxFuture<'a, HandlerVerdict> + Send + 'static,
+) -> BoxFuture<'static, Response> {
+    let call = call(&idem, policy, Mode::External, &declared, received, key);
+    outside(idem.guard, call, Box::new(body))
+}
+
+fn in_transaction<S: Store>(
+    guard: IdempotencyMutationGuard<S>,
+    call: Result<(Call, Begun), Error>,
+    body: TransactionBody<S>,
+) -> BoxFuture<'static, Response> {
+    Box::pin(async move {
+        let (call, begun) = match call {
+            Ok(call) => call,
+            Err(error) => return error.into_response(),
+        };
+        let inner = Arc::clone(&guard.0);
+        let body = async move |mutation: &mut Mutation<S>| body(mutation).await;
+        let work = async move { run_in_transaction(inner, call, body, std::convert::identity).await };
+        answered(guard.detached(begun, work.in_current_span()).await.flatten())
+    })
+}
+
+fn outside<S: Store>(
+    guard: IdempotencyMutationGuard<S>,
+    call: Result<(Call, Begun), Error>,
+    body: ExternalBody<S>,
+) -> BoxFuture<'static, Response> {
+    Box::pin(async move {
+        let (call, begun) = match call {
+            Ok(call) => call,
+            Err(error) => return error.into_response(),
+        };
+        let inner = Arc::clone(&guard.0);
+        let body = async move |claim: &Claim<S>| body(claim).await;
+        let work = async move { run_outside(inner, call, body, std::convert::identity).await };
+        answered(guard.detached(begun, work.in_current_span()).await.flatten())
+    })
 }
 
 fn answered(ran: Result<Ran<Response, Response>, Error>) -> Response {
@@ -129,17 +166,5 @@ fn answered(ran: Result<Ran<Response, Response>, Error>) -> Response {
         Ok(Ran::Recorded(record)) => answer::replay(*record).unwrap_or_else(|| {
             Error::ReplayUnreadable { reason: "it has no status that HTTP knows".to_owned() }.into_response()
         }),
-    }
-}
-
-/// Runs a whole guarded handler in its own task, so that a client that hangs up changes nothing.
-pub async fn detached<S: Store>(
-    guard: IdempotencyMutationGuard<S>,
-    handler: impl Future<Output = Response> + Send + 'static,
-) -> Response {
-    // Until it has a place the request is still the client's to cancel.
-    match guard.detached(handler.in_current_span()).await {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
     }
 }

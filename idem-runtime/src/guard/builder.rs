@@ -16,7 +16,6 @@ pub struct GuardBuilder<S: Store> {
     pub(super) keyring: Keyring,
     pub(super) max_answer: usize,
     pub(super) patience: Duration,
-    #[cfg(feature = "axum")]
     pub(super) max_detached: usize,
     migrate: bool,
     allow_unsafe_settings: bool,
@@ -30,7 +29,6 @@ impl<S: Store> GuardBuilder<S> {
             keyring: Keyring::plain(),
             max_answer: 1024 * 1024,
             patience: Duration::from_secs(10),
-            #[cfg(feature = "axum")]
             max_detached: 1024,
             migrate: false,
             allow_unsafe_settings: false,
@@ -63,7 +61,11 @@ impl<S: Store> GuardBuilder<S> {
         self
     }
 
-    /// How many guarded handlers may be at work at once; further ones wait for a place. 1024 unless set.
+    /// How many guarded handlers may be at work at once, with or without their client; 1024 unless set.
+    ///
+    /// As many more wait for a place, in order and no longer than for a connection. Beyond that a request is
+    /// refused with [`Error::Overloaded`](crate::Error::Overloaded), and its body does not run. A duplicate that
+    /// waits for its twin holds no place, and one that is refused or replayed needs none when none is free.
     #[cfg(feature = "axum")]
     pub fn max_detached(mut self, handlers: usize) -> Self {
         self.max_detached = handlers.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);

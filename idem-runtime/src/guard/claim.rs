@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::guard::held::Held;
 use crate::guard::lane::{Lane, Tries};
-use crate::guard::uninterrupted::Uninterrupted;
+use crate::guard::uninterrupted::{Begun, Uninterrupted};
 use crate::guard::{Inner, Request, unavailable};
 use crate::key::RecordKey;
 use crate::mutation::Mutation;
@@ -24,6 +24,8 @@ use crate::store::{Fault, NewClaim, Store, StoreResult};
 pub(crate) struct Call {
     pub(super) claim: NewClaim,
     pub(super) fingerprint: Fingerprint,
+    /// For a handler, which needs a place and is not interrupted once its body begins.
+    pub(super) begun: Option<Begun>,
 }
 
 impl Call {
@@ -45,7 +47,13 @@ impl Call {
             terms,
             claim_id: Uuid::new_v4(),
         };
-        Ok(Self { claim, fingerprint: request.fingerprint })
+        Ok(Self { claim, fingerprint: request.fingerprint, begun: None })
+    }
+
+    /// The same from a handler, which may be dropped until it has `begun`.
+    #[cfg(feature = "axum")]
+    pub(crate) fn of_handler(self, begun: Begun) -> Self {
+        Self { begun: Some(begun), ..self }
     }
 }
 

@@ -66,8 +66,8 @@ pub(crate) async fn run_in_transaction<S: Store, R, T, E>(
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
     let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
-    let mut held = match inner.obtain(call).await {
-        Ok(Obtained::Held(held)) => held,
+    let (mut held, _place) = match inner.obtain(call).await {
+        Ok(Obtained::Held(held, place)) => (held, place),
         Ok(Obtained::Recorded(record)) => return frame.reported(Ok(Ran::Recorded(record))),
         Err(error) => return frame.reported(Err(error)),
     };
@@ -90,8 +90,8 @@ pub(crate) async fn run_outside<S: Store, R, T, E>(
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
     let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
-    let mut held = match inner.obtain(call).await {
-        Ok(Obtained::Held(held)) => held,
+    let (mut held, _place) = match inner.obtain(call).await {
+        Ok(Obtained::Held(held, place)) => (held, place),
         Ok(Obtained::Recorded(record)) => return frame.reported(Ok(Ran::Recorded(record))),
         Err(error) => return frame.reported(Err(error)),
     };

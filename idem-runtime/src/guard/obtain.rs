@@ -7,17 +7,18 @@ use tokio::time::Instant;
 
 use crate::decision::Decision;
 use crate::error::Error;
-use crate::guard::Inner;
 use crate::guard::claim::{Call, Claimed};
 use crate::guard::held::Held;
+use crate::guard::places::Place;
+use crate::guard::{Inner, unavailable};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record};
 use crate::store::{Store, StoreResult};
 
 /// What a request got.
 pub(super) enum Obtained<S: Store> {
-    /// It is ours to run.
-    Held(Box<Held<S>>),
+    /// It is ours to run; a handler has its place until it has ended.
+    Held(Box<Held<S>>, Option<Place>),
     /// It ran before, and this is what came of it.
     Recorded(Box<Record>),
 }
@@ -28,9 +29,17 @@ impl<S: Store> Inner<S> {
         let deadline = Instant::now() + call.claim.terms.wait;
         let call = Arc::new(call);
         loop {
-            match self.claim(Arc::clone(&call)).await? {
-                Claimed::Held(held) => return Ok(Obtained::Held(held)),
+            let (claimed, place) = self.claim_in_place(&call).await?;
+            match claimed {
+                Claimed::Held(held) => {
+                    if let Some(begun) = &call.begun {
+                        begun.set();
+                    }
+                    return Ok(Obtained::Held(held, place));
+                }
                 Claimed::Met(Decision::InProgress { .. }, _) if Instant::now() < deadline => {
+                    // Those who wait do not work.
+                    drop(place);
                     if let Some(reading) = self.wait_for_twin(&call, deadline).await
                         && self.judge(&call, &reading) == Decision::Replay
                     {
@@ -42,6 +51,43 @@ impl<S: Store> Inner<S> {
                 }
             }
         }
+    }
+
+    /// Claims at a place of its own if it comes from a handler; a duplicate needs none when none is free.
+    async fn claim_in_place(
+        self: &Arc<Self>,
+        call: &Arc<Call>,
+    ) -> Result<(Claimed<S>, Option<Place>), Error> {
+        if call.begun.is_none() {
+            return Ok((self.claim(Arc::clone(call)).await?, None));
+        }
+        let place = match self.places.free() {
+            Some(place) => place,
+            None => {
+                if let Some(reading) = self.look(&call.claim.key).await.map_err(unavailable)? {
+                    let decision = self.judge(call, &reading);
+                    if !matches!(decision, Decision::Claim(_)) {
+                        return Ok((Claimed::Met(decision, Box::new(reading)), None));
+                    }
+                }
+                self.places.wait(self.patience).await?
+            }
+        };
+        Ok((self.claim(Arc::clone(call)).await?, Some(place)))
+    }
+
+    /// What the caller of a lost claim gets: it waits for its successor up to the policy's `wait`, and claims no
+    /// more.
+    pub(super) async fn outlast_successor(&self, call: &Call, refusal: Error) -> Result<Box<Record>, Error> {
+        let wait = call.claim.terms.wait;
+        if wait.is_zero() {
+            return Err(refusal);
+        }
+        let Some(reading) = self.wait_for_twin(call, Instant::now() + wait).await else {
+            return Err(refusal);
+        };
+        let decision = self.judge(call, &reading);
+        self.refuse_or_replay(call, decision, (*reading).clone())
     }
 
     async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Option<Arc<Reading>> {

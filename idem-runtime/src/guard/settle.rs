@@ -49,7 +49,7 @@ impl<S: Store> Held<S> {
     /// Writes `ending`; an error means that the caller must not give the body's answer away.
     pub(super) async fn end(self: Box<Self>, ending: Ending) -> Result<Settled, Error> {
         let (mut settling, transaction) = self.settle();
-        let inner = Arc::clone(&settling.inner);
+        let (inner, call) = (Arc::clone(&settling.inner), Arc::clone(&settling.call));
         let task = async move {
             let settled = match transaction {
                 Some(transaction) => settling.end_transaction(transaction, ending).await,
@@ -58,7 +58,13 @@ impl<S: Store> Held<S> {
             settling.inner.waiters.finished(settling.key());
             settled
         };
-        Uninterrupted::new(&inner.tasks, task.in_current_span()).await
+        match Uninterrupted::new(&inner.tasks, task.in_current_span()).await {
+            // Said of a lost claim alone, whose caller is a duplicate from here on.
+            Err(refusal @ Error::InProgress { .. }) => {
+                inner.outlast_successor(&call, refusal).await.map(Settled::Superseded)
+            }
+            settled => settled,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The two writes of the shop: an order in our own database, and a charge at somebody else's.
+//! The writes of the shop: an order in our own database, a charge and a transfer at somebody else's.
 
 use std::pin::Pin;
 use std::process;
@@ -131,6 +131,21 @@ pub(super) async fn charge<F: Fixture>(
         let mut provider = shop.guard.pool().acquire().await?;
         F::effect(&mut provider, charge.as_str()).await?;
     }
+    stop.at(Place::Body, &shop.stage).await;
+    Ok(receipt(&order.name, idem.attempt(), &stop, &shop.stage))
+}
+
+/// Transfers at a bank that knows no keys: each run is a transfer, so that nobody may run it twice.
+#[idempotent(route = "payments.transfer", on_lapse = "refuse")]
+pub(super) async fn transfer<F: Fixture>(
+    idem: Idempotency<F::S>,
+    State(shop): State<Shop<F>>,
+    stop: Stop,
+    Json(order): Json<NewOrder>,
+) -> Result<Response, ShopError> {
+    let mut bank = shop.guard.pool().acquire().await?;
+    F::effect(&mut bank, &order.name).await?;
+    drop(bank);
     stop.at(Place::Body, &shop.stage).await;
     Ok(receipt(&order.name, idem.attempt(), &stop, &shop.stage))
 }

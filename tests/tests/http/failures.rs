@@ -1,11 +1,12 @@
 //! What counts as a failure is the outcome, an `Err` or a status of 400 and above, whatever type it hides in.
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use idem_runtime::axum::{Router, post as post_to};
-use idem_runtime::{Idempotency, Mutation, Status, idempotent};
-use idem_tests::shop::{NewOrder, ShopError};
+use idem_runtime::{AnswerBody, Idempotency, Mutation, Status, idempotent};
+use idem_tests::shop::{NewOrder, Shop, ShopError};
 use idem_tests::{Fixture, on_every_database};
 
 use crate::BOOK;
@@ -141,7 +142,62 @@ async fn a_redirect_is_a_success<F: Fixture>() {
     assert_eq!(site.effects("book").await, 1);
 }
 
+/// As much as the guard of the next test keeps of a body.
+const LIMIT: usize = 64;
+
+fn long(status: StatusCode) -> Response {
+    (status, [(header::LOCATION, "/help")], "x".repeat(LIMIT + 1)).into_response()
+}
+
+#[idempotent(route = "ends.long")]
+async fn fails_at_length<F: Fixture>(
+    idem: Idempotency<F::S>,
+    mutation: &mut Mutation<F::S>,
+    Json(order): Json<NewOrder>,
+) -> Result<String, Response> {
+    F::effect(mutation, &order.name).await.unwrap();
+    Err(long(StatusCode::CONFLICT))
+}
+
+#[idempotent(route = "ends.long-external")]
+async fn fails_at_length_outside<F: Fixture>(
+    idem: Idempotency<F::S>,
+    State(shop): State<Shop<F>>,
+    Json(order): Json<NewOrder>,
+) -> Response {
+    let mut provider = shop.guard.pool().acquire().await.unwrap();
+    F::effect(&mut provider, &order.name).await.unwrap();
+    long(StatusCode::BAD_GATEWAY)
+}
+
+async fn a_failure_over_the_limit_is_given_once_whole_and_replayed_without_its_body<F: Fixture>() {
+    let routes = Router::new().route("/own", post_to(fails_at_length::<F>));
+    let routes = routes.route("/other", post_to(fails_at_length_outside::<F>));
+    let site = Site::<F>::built(|builder| builder.max_answer_bytes(LIMIT), |shop| shop.serves(routes)).await;
+    let cases = [("/own", "ends.long", 409, 0), ("/other", "ends.long-external", 502, 1)];
+    for (path, route, status, effects) in cases {
+        let first = site.send(post(path, "k", BOOK)).await;
+        assert_eq!((first.status.as_u16(), first.body.len()), (status, LIMIT + 1), "{path}");
+        assert_eq!((first.is_replay(), first.header("idempotent-replay-body")), (false, None), "{path}");
+        for _ in 0..2 {
+            let again = site.send(post(path, "k", BOOK)).await;
+            assert_eq!((again.status.as_u16(), again.body.len()), (status, 0), "{path}: {again:?}");
+            assert!(again.is_replay(), "{path}: {again:?}");
+            assert_eq!(again.header("idempotent-replay-body"), Some(&b"omitted"[..]), "{path}");
+            for name in ["location", "content-type", "idempotency-key-expires"] {
+                assert!(again.header(name).is_some(), "{path}: {name}");
+                assert_eq!(again.header(name), first.header(name), "{path}: {name}");
+            }
+        }
+        let record = site.record(route, "k").await.unwrap();
+        assert_eq!((record.status, record.token.attempt), (Status::Failed, 1), "{path}");
+        assert_eq!(record.answer.unwrap().body, AnswerBody::Omitted, "{path}");
+        assert_eq!(site.effects("book").await, effects, "{path}: nothing ran again");
+    }
+}
+
 on_every_database! {
+    a_failure_over_the_limit_is_given_once_whole_and_replayed_without_its_body,
     a_failure_of_whatever_type_is_rolled_back_recorded_and_given_again,
     a_redirect_is_a_success,
 }

@@ -7,11 +7,11 @@ use std::net::SocketAddr;
 use axum::http::StatusCode;
 use idem_runtime::Status;
 use idem_test_support::process::Process;
-use idem_tests::{Fixture, on_every_database};
+use idem_tests::{Fixture, OnSqlite, on_every_database};
 
 use crate::client::{Answer, post, send, sending, with};
 use crate::site::{count, lapse, record};
-use crate::{BOOK, CHARGES, Guard, ORDERS, soon, until};
+use crate::{BOOK, CHARGES, Guard, ORDERS, TRANSFERS, soon, until};
 
 /// The shop in a process of its own.
 pub(crate) struct ShopProcess {
@@ -29,7 +29,8 @@ impl ShopProcess {
         Self { process, address }
     }
 
-    async fn send(&self, path: &str) -> Answer {
+    /// Sends the request that its predecessor was killed at.
+    pub(crate) async fn send(&self, path: &str) -> Answer {
         send(self.address, post(path, "k", BOOK)).await
     }
 }
@@ -73,8 +74,28 @@ async fn a_server_killed_before_the_commit_runs_the_retry_once_the_lease_has_end
     is_killed_before_its_commit::<F>(CHARGES, "recording").await;
 }
 
+async fn a_server_killed_outside_where_a_lapse_refuses_leaves_the_outcome_to_an_operator<F: Fixture>() {
+    let (path, route) = TRANSFERS;
+    for place in ["body", "recording"] {
+        let fixture = F::create().await;
+        let guard = fixture.guard(2).await;
+        let (shop, retry) = is_killed(&fixture, path, place).await;
+        retry.is_in_progress();
+        lapse::<F>(&guard).await;
+        for _ in 0..2 {
+            let refused = shop.send(path).await;
+            let told = (refused.status.as_u16(), refused.code());
+            assert_eq!(told, (409, "IDEMPOTENCY_OUTCOME_UNKNOWN".to_owned()), "at `{place}`: {refused:?}");
+            assert_eq!((refused.retry_after(), &refused.json()["retryable"]), (None, &false.into()));
+        }
+        let left = record::<F>(&guard, route, "k").await.unwrap().record;
+        assert_eq!((left.status, left.token.attempt), (Status::Processing, 1), "at `{place}`");
+        assert_eq!(F::effects(guard.pool(), "book").await, 1, "transferred once, at `{place}`");
+    }
+}
+
 async fn a_server_killed_between_commit_and_answer_gives_the_answer_to_the_retry<F: Fixture>() {
-    for (path, route) in [ORDERS, CHARGES] {
+    for (path, route) in [ORDERS, CHARGES, TRANSFERS] {
         let fixture = F::create().await;
         let guard = fixture.guard(2).await;
         let (shop, retry) = is_killed(&fixture, path, "recorded").await;
@@ -131,7 +152,29 @@ async fn a_server_frozen_in_its_transaction_wakes_to_the_answer_of_its_successor
     is_frozen::<idem_tests::OnPostgres>(ORDERS).await;
 }
 
+/// What holds there instead: nobody runs it twice, and its client gets its own answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_frozen_in_its_transaction_on_sqlite_keeps_it_and_answers_when_it_wakes() {
+    let (path, _) = ORDERS;
+    let fixture = OnSqlite::create().await;
+    let guard = fixture.guard(2).await;
+    let mut frozen = ShopProcess::start(&fixture, &[]).await;
+    let other = ShopProcess::start(&fixture, &[]).await;
+    let asked = sending(frozen.address, with(post(path, "k", BOOK), "x-stop", "body"));
+    frozen.process.wait_for("body").await;
+    frozen.process.pause();
+    other.send(path).await.is_in_progress();
+
+    frozen.process.resume();
+    send(frozen.address, post("/open", "gate", "")).await;
+    let late = soon("the frozen server wakes", asked).await.unwrap().expect("its client is answered");
+    assert_eq!((late.status, late.is_replay()), (StatusCode::CREATED, false), "{late:?}");
+    other.send(path).await.replays(&late);
+    assert_eq!(count::<OnSqlite>(&guard, "effects").await, 1);
+}
+
 on_every_database! {
+    a_server_killed_outside_where_a_lapse_refuses_leaves_the_outcome_to_an_operator,
     a_server_killed_in_the_body_runs_the_retry_once_the_lease_has_ended,
     a_server_killed_before_the_commit_runs_the_retry_once_the_lease_has_ended,
     a_server_killed_between_commit_and_answer_gives_the_answer_to_the_retry,

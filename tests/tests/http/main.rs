@@ -9,7 +9,11 @@ mod honest;
 mod identities;
 mod inside;
 mod killed;
+mod killed_early;
+#[cfg(feature = "postgres")]
+mod lost_commit;
 mod options;
+mod places;
 mod problems;
 mod refused;
 mod replay;
@@ -28,10 +32,11 @@ pub(crate) type Guard<F> = IdempotencyMutationGuard<<F as Fixture>::S>;
 
 /// The user of the requests that name none.
 pub(crate) const USER: &str = "user-7";
-/// The two writes of the shop, by path and by name in the records.
+/// The writes of the shop, by path and by name in the records.
 pub(crate) const ORDERS: (&str, &str) = ("/orders", "orders.create");
 pub(crate) const CHARGES: (&str, &str) = ("/charges", "payments.charge");
-/// A request of either.
+pub(crate) const TRANSFERS: (&str, &str) = ("/transfers", "payments.transfer");
+/// A request of any of them.
 pub(crate) const BOOK: &str = r#"{"name":"book"}"#;
 /// Longer than anything takes here: what is bounded by it fails instead of hanging.
 pub(crate) const LONG: Duration = Duration::from_mins(1);

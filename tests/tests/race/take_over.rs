@@ -59,7 +59,45 @@ async fn an_owner_that_is_too_late_gets_the_answer_of_the_racer_that_took_over<F
     }
 }
 
+/// The owner of a claim that was lost while it ran, and the successor who stands in its body.
+async fn a_caller_whose_claim_was_lost_waits_for_its_successor_as_any_duplicate_does<F: Fixture>() {
+    let fixture = F::create().await;
+    let guards = [fixture.guard(4).await, fixture.guard(4).await];
+    let policy = policy().lease(HOUR).max_run(HOUR).wait(HOUR);
+    for ending in ["succeeds", "fails"] {
+        let begin = |guard: usize| {
+            let (begun, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let request = guards[guard].request(scope(), key(ending)).of("book").unwrap();
+            let told = (Arc::clone(&begun), Arc::clone(&finish));
+            let body = async move |claim: &Claim<F::S>| {
+                told.0.notify_one();
+                told.1.notified().await;
+                match (claim.attempt(), ending) {
+                    (1, "fails") => Err(Error::Failed),
+                    (attempt, _) => Ok::<_, Error>(Success::new(attempt)),
+                }
+            };
+            (tokio::spawn(guards[guard].run_external(&policy, request, body)), begun, finish)
+        };
+        let (mut owner, begun, finish) = begin(0);
+        begun.notified().await;
+        F::pass(guards[0].pool(), HOUR).await;
+        let (successor, begun, finish_successor) = begin(1);
+        begun.notified().await;
+
+        finish.notify_one();
+        // Long enough for an owner that does not wait to show itself.
+        let early = tokio::time::timeout(Duration::from_millis(300), &mut owner).await;
+        assert!(early.is_err(), "{ending}: {early:?}");
+        finish_successor.notify_one();
+        assert!(!successor.await.unwrap().unwrap().is_replay());
+        let owner = owner.await.unwrap().unwrap();
+        assert_eq!((owner.is_replay(), *owner.value()), (true, 2), "{ending}");
+    }
+}
+
 on_every_database! {
+    a_caller_whose_claim_was_lost_waits_for_its_successor_as_any_duplicate_does,
     of_many_racers_on_a_lapsed_lease_one_takes_over,
     an_owner_that_is_too_late_gets_the_answer_of_the_racer_that_took_over,
 }
