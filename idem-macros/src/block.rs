@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Block, Ident, ImplItem, Item, Meta, ReturnType, Signature, Token, TraitItem, Type, TypeParamBound,
-    Visibility,
+    Attribute, Block, Ident, ImplItem, Item, Meta, ReturnType, Signature, Token, TraitItem, Type,
+    TypeParamBound, Visibility,
 };
 
 use crate::check::route_for;
@@ -167,9 +167,9 @@ fn is_future(ty: &Type) -> bool {
 }
 
 fn promises_future(bounds: &Punctuated<TypeParamBound, Token![+]>) -> bool {
-    bounds.iter().any(
-        |bound| matches!(bound, TypeParamBound::Trait(bound) if ends_in(&bound.path, &["Future"])),
-    )
+    bounds
+        .iter()
+        .any(|bound| matches!(bound, TypeParamBound::Trait(bound) if ends_in(&bound.path, &["Future"])))
 }
 
 fn ends_in(path: &syn::Path, words: &[&str]) -> bool {

@@ -124,9 +124,8 @@ impl fmt::Display for Stance {
         write!(f, "{}::{} #[{}", self.module, self.name, self.kind.as_str())?;
         let route = self.route.map(|route| format!("route = {route:?}"));
         // `bind(task_id = ...)` has no `=` before its value.
-        let options = self.options.iter().map(|(name, value)| match value.starts_with('(') {
-            true => format!("{name}{value}"),
-            false => format!("{name} = {value}"),
+        let options = self.options.iter().map(|(name, value)| {
+            if value.starts_with('(') { format!("{name}{value}") } else { format!("{name} = {value}") }
         });
         let options: Vec<String> = route.into_iter().chain(options).collect();
         if !options.is_empty() {

@@ -7,7 +7,8 @@ use std::path::Path;
 use super::stances;
 
 const UPDATE: &str = "IDEM_UPDATE_STANCES";
-const HEAD: &str = "# The stance of every function; a test compares it, IDEM_UPDATE_STANCES=1 writes it anew.\n";
+const HEAD: &str =
+    "# The stance of every function; a test compares it, IDEM_UPDATE_STANCES=1 writes it anew.\n";
 
 /// Compares the stances of the whole program with a file of the application's package.
 ///
@@ -17,13 +18,9 @@ const HEAD: &str = "# The stance of every function; a test compares it, IDEM_UPD
 /// `IDEM_UPDATE_STANCES` set to `1` the file is written instead. The list depends on the features that the test is
 /// built with, and the stances of `#[cfg(test)]` functions are in it when it stands in a unit test.
 ///
-/// ```
-/// # fn main() { let _ = stances_are_reviewed; }
-/// #[test]
-/// # fn hidden() {}
-/// fn stances_are_reviewed() {
-///     idem_runtime::assert_stances!("stances.snap");
-/// }
+/// ```no_run
+/// // in a test of the application
+/// idem_runtime::assert_stances!("stances.snap");
 /// ```
 ///
 /// # Panics
@@ -54,7 +51,9 @@ pub fn assert_stances(path: &Path) {
     }
     let kept = match std::fs::read_to_string(path) {
         Ok(kept) => kept,
-        Err(error) => panic!("{} cannot be read: {error}; run the test with {UPDATE}=1 to write it", path.display()),
+        Err(error) => {
+            panic!("{} cannot be read: {error}; run the test with {UPDATE}=1 to write it", path.display())
+        }
     };
     if let Some(difference) = difference(&kept, &now) {
         panic!(
@@ -105,6 +104,9 @@ mod tests {
 
     #[test]
     fn two_functions_of_one_name_are_two_lines() {
-        assert_eq!(difference("a::f #[read_only]\n", "a::f #[read_only]\na::f #[read_only]\n").unwrap(), "+ a::f #[read_only]\n");
+        assert_eq!(
+            difference("a::f #[read_only]\n", "a::f #[read_only]\na::f #[read_only]\n").unwrap(),
+            "+ a::f #[read_only]\n"
+        );
     }
 }

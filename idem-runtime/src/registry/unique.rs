@@ -45,10 +45,7 @@ fn first_duplicate(mut stances: Vec<&'static Stance>) -> Result<(), DuplicateRou
 /// For a test of the application: no route is declared twice.
 ///
 /// ```
-/// #[test]
-/// fn routes_are_unique() {
-///     idem_runtime::registry::assert_unique_routes();
-/// }
+/// idem_runtime::registry::assert_unique_routes();
 /// ```
 ///
 /// # Panics
@@ -66,10 +63,20 @@ mod tests {
     use super::super::Kind;
     use super::*;
 
-    static ONE: Stance =
-        Stance::declared(Kind::Idempotent, Some("orders.create"), ("shop::orders", "create"), &[], ("src/orders.rs", 7));
-    static OTHER: Stance =
-        Stance::declared(Kind::Idempotent, Some("orders.create"), ("shop::carts", "order"), &[], ("src/carts.rs", 9));
+    static ONE: Stance = Stance::declared(
+        Kind::Idempotent,
+        Some("orders.create"),
+        ("shop::orders", "create"),
+        &[],
+        ("src/orders.rs", 7),
+    );
+    static OTHER: Stance = Stance::declared(
+        Kind::Idempotent,
+        Some("orders.create"),
+        ("shop::carts", "order"),
+        &[],
+        ("src/carts.rs", 9),
+    );
     static EXEMPT: Stance = Stance::declared(Kind::Exempt, None, ("shop", "login"), &[], ("src/lib.rs", 3));
     static IN_AN_EXAMPLE: Stance = Stance::declared(
         Kind::Idempotent,
