@@ -1,0 +1,6 @@
+use idem_runtime::service;
+
+#[service]
+mod orders;
+
+fn main() {}
