@@ -144,11 +144,13 @@ pub(crate) fn first_word(item: TokenStream) -> TokenStream {
 }
 
 fn check_form(attrs: &[Attribute], sig: &Signature, errors: &mut Errors) {
-    if sig.asyncness.is_none() {
-        errors.at(sig.fn_token, "a guarded function is async: write `async fn`");
-    }
     if let Some(constness) = &sig.constness {
-        errors.at(constness, "a guarded function runs at run time: remove `const`");
+        errors.at(
+            constness,
+            "a guarded function waits for the database: write `async fn` instead of `const fn`",
+        );
+    } else if sig.asyncness.is_none() {
+        errors.at(sig.fn_token, "a guarded function is async: write `async fn`");
     }
     Stance::Idempotent.check_alone(attrs, errors);
 }

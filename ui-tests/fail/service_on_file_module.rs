@@ -1,6 +1,0 @@
-use idem_runtime::service;
-
-#[service]
-mod orders;
-
-fn main() {}
