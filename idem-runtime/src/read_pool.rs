@@ -26,7 +26,9 @@ pub trait ReadStore: Store {
     type Mark: Send + Sync + 'static;
 
     /// The pool from which checkouts come, made from the application's own.
-    fn open(pool: &sqlx::Pool<Self>) -> impl Future<Output = Result<sqlx::Pool<Self>, ReadPoolError>> + Send;
+    fn open_read_only(
+        pool: &sqlx::Pool<Self>,
+    ) -> impl Future<Output = Result<sqlx::Pool<Self>, ReadPoolError>> + Send;
 
     /// Begins a read-only transaction that cannot be made a writing one.
     fn begin_read(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<Self::Mark>> + Send;
@@ -92,7 +94,7 @@ impl<S: ReadStore> ReadPool<S> {
     ///
     /// When the database cannot be reached or, on SQLite, lives in memory.
     pub async fn open(pool: &sqlx::Pool<S>) -> Result<Self, ReadPoolError> {
-        S::open(pool).await.map(Self)
+        S::open_read_only(pool).await.map(Self)
     }
 
     /// Takes a connection and begins its read-only transaction; waits while all are in use, as sqlx does.

@@ -16,7 +16,7 @@ const ENDS: &str = "SELECT extract(epoch FROM now())::text, pg_advisory_unlock_a
 impl ReadStore for Postgres {
     type Mark = String;
 
-    async fn open(pool: &PgPool) -> Result<PgPool, ReadPoolError> {
+    async fn open_read_only(pool: &PgPool) -> Result<PgPool, ReadPoolError> {
         pool.acquire().await?;
         Ok(pool.clone())
     }

@@ -16,7 +16,7 @@ const LEFT: &str = "SELECT (SELECT count(*) FROM temp.sqlite_schema) \
 impl ReadStore for Sqlite {
     type Mark = ();
 
-    async fn open(pool: &SqlitePool) -> Result<SqlitePool, ReadPoolError> {
+    async fn open_read_only(pool: &SqlitePool) -> Result<SqlitePool, ReadPoolError> {
         let file: Option<String> = sqlx::query_scalar(FILE).fetch_one(pool).await?;
         if file.unwrap_or_default().is_empty() {
             return Err(ReadPoolError::InMemory);
