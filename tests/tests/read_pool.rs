@@ -212,6 +212,8 @@ mod on_postgres {
         let mut second = reads.acquire().await.unwrap();
         assert_eq!(number::<OnPostgres>(&mut second, pid).await, first);
         run::<OnPostgres>(&mut second, "COMMIT").await.unwrap();
+        // What the documentation admits: outside of the transaction nothing holds it.
+        run::<OnPostgres>(&mut second, "INSERT INTO effects (name) VALUES ('a')").await.unwrap();
         drop(second);
         assert_ne!(number::<OnPostgres>(&mut reads.acquire().await.unwrap(), pid).await, first);
     }
