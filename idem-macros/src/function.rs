@@ -1,7 +1,7 @@
 //! The annotated function: its signature parsed, its body kept as the user's own tokens.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, FnArg, Pat, PatType, Receiver, Signature, Token, Type, Visibility};
 
@@ -218,18 +218,6 @@ fn role(ty: &Type) -> Role {
         ty if is_request(ty) => Role::Request,
         _ => Role::Other,
     }
-}
-
-/// Whether the body's transaction stands anywhere in a type.
-pub(crate) fn mentions_mutation(ty: &Type) -> bool {
-    fn any(tokens: TokenStream) -> bool {
-        tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => any(group.stream()),
-            TokenTree::Ident(word) => word.to_string().ends_with("Mutation"),
-            _ => false,
-        })
-    }
-    any(ty.to_token_stream())
 }
 
 /// Whether a type is the request as a service function takes it.

@@ -5,7 +5,8 @@ use quote::quote;
 use syn::{FnArg, Signature};
 
 use crate::diag::Errors;
-use crate::function::{Parts, is_request_by_reference, mentions_mutation};
+use crate::function::{Parts, is_request_by_reference};
+use crate::read_only::mentions_mutation;
 use crate::stance::Stance;
 
 /// The function as it was, with what is wrong; `None` when it has a body.

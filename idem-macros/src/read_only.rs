@@ -1,10 +1,10 @@
 //! The rules of `#[read_only]`: it takes no options, and its function no transaction.
 
-use proc_macro2::TokenStream;
-use syn::{FnArg, Signature};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{FnArg, Signature, Type};
 
 use crate::diag::Errors;
-use crate::function::mentions_mutation;
 
 /// Checks the attribute on its function.
 pub(crate) fn check(args: &TokenStream, sig: &Signature, errors: &mut Errors) {
@@ -22,4 +22,16 @@ pub(crate) fn check(args: &TokenStream, sig: &Signature, errors: &mut Errors) {
             );
         }
     }
+}
+
+/// Whether the body's transaction stands anywhere in a type.
+pub(crate) fn mentions_mutation(ty: &Type) -> bool {
+    fn any(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => any(group.stream()),
+            TokenTree::Ident(word) => word.to_string().ends_with("Mutation"),
+            _ => false,
+        })
+    }
+    any(ty.to_token_stream())
 }

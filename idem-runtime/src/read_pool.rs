@@ -181,7 +181,7 @@ async fn give_back<S: ReadStore>(mut connection: PoolConnection<S>, mark: S::Mar
         }
         // A failed statement, a lost connection: nothing that a reader did wrong.
         Ok(Err(_)) | Err(_) => {
-            tracing::debug!("a read-only connection did not end its transaction and is closed")
+            tracing::debug!("a read-only connection did not end its transaction and is closed");
         }
     }
 }
