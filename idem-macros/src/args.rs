@@ -1,12 +1,15 @@
 //! The grammar of `#[idempotent(...)]`: which options there are, and where each was written.
 
 use proc_macro2::TokenStream;
-use syn::parse::{Parse, ParseStream, Parser};
-use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, Token, parenthesized};
+use syn::parse::ParseStream;
+use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, Token};
 
 use crate::diag::{Errors, nearest, suggestion};
 use crate::duration::Duration;
+use crate::options::{
+    Named, each_option, equals, in_parentheses, list, separated, set, unknown_option, valued,
+};
+use crate::written::{Written, written};
 
 const OPTIONS: [&str; 15] = [
     "route",
@@ -25,12 +28,6 @@ const OPTIONS: [&str; 15] = [
     "failure",
     "preset",
 ];
-
-/// An option with the word that named it.
-pub(crate) struct Named<T> {
-    pub(crate) name: Ident,
-    pub(crate) value: T,
-}
 
 /// `bind = field`, or `bind(task_id = expr, ...)`.
 pub(crate) enum Bind {
@@ -69,55 +66,26 @@ pub(crate) struct Args {
     pub(crate) status: Option<Named<LitInt>>,
     pub(crate) failure: Option<Named<Ident>>,
     pub(crate) preset: Option<Named<Ident>>,
+    /// Everything as it was written, for the registry.
+    pub(crate) written: Vec<Written>,
     /// Options whose value could not be read; they count as given.
     broken: Vec<String>,
 }
 
 impl Args {
     /// Reads as much as can be read; every mistake goes to `errors`.
-    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
-        let mut args = Self::default();
-        let parser = |input: ParseStream<'_>| {
-            args.parse_options(input, errors);
-            Ok(())
-        };
-        if let Err(error) = parser.parse2(tokens) {
-            errors.add(error);
-        }
+    pub(crate) fn parse(tokens: &TokenStream, errors: &mut Errors) -> Self {
+        let mut args = Self { written: written(tokens), ..Self::default() };
+        let example = "`route = \"orders.create\"`";
+        each_option(tokens.clone(), example, errors, |name, input, errors| {
+            args.parse_option(name, input, errors).inspect_err(|_| args.broken.push(name.to_string()))
+        });
         args
     }
 
     /// Whether an option was written, however badly.
     pub(crate) fn was_given(&self, name: &str) -> bool {
         self.broken.iter().any(|broken| broken == name)
-    }
-
-    fn parse_options(&mut self, input: ParseStream<'_>, errors: &mut Errors) {
-        while !input.is_empty() {
-            let name: Ident = match input.parse() {
-                Ok(name) => name,
-                Err(_) => {
-                    errors.add(input.error("expected an option, for example `route = \"orders.create\"`"));
-                    skip_to_comma(input);
-                    continue;
-                }
-            };
-            if let Err(error) = self.parse_option(&name, input, errors) {
-                errors.add(error);
-                self.broken.push(name.to_string());
-                skip_to_comma(input);
-                continue;
-            }
-            if input.is_empty() {
-                return;
-            }
-            if !input.peek(Token![,]) {
-                errors.add(input.error("expected `,` between two options"));
-                skip_to_comma(input);
-                continue;
-            }
-            let _ = input.parse::<Token![,]>();
-        }
     }
 
     fn parse_option(&mut self, name: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
@@ -138,41 +106,13 @@ impl Args {
             "failure" => set(&mut self.failure, name, valued(name, input, "serde")?, errors),
             "preset" => set(&mut self.preset, name, valued(name, input, "webhook")?, errors),
             unknown => {
-                let hint = suggestion(unknown, &OPTIONS);
                 // What was meant counts as given, so that it is not said to be missing as well.
                 self.broken.extend(nearest(unknown, &OPTIONS).map(str::to_owned));
-                errors.at(name, format_args!("unknown option `{unknown}`: {hint}"));
-                skip_to_comma_keeping_it(input);
+                unknown_option(name, &OPTIONS, input, errors);
             }
         }
         Ok(())
     }
-}
-
-fn set<T>(slot: &mut Option<Named<T>>, name: &Ident, value: T, errors: &mut Errors) {
-    if slot.is_some() {
-        errors.at(name, format_args!("`{name}` is given twice: remove one of the two"));
-        return;
-    }
-    *slot = Some(Named { name: name.clone(), value });
-}
-
-fn equals(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<()> {
-    if input.parse::<Token![=]>().is_err() {
-        return Err(syn::Error::new(
-            name.span(),
-            format!("`{name}` needs a value: write `{name} = {example}`"),
-        ));
-    }
-    Ok(())
-}
-
-fn valued<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
-    equals(name, input, example)?;
-    let span = if input.is_empty() { name.span() } else { input.span() };
-    input.parse().map_err(|_| {
-        syn::Error::new(span, format!("`{name}` takes another kind of value: write `{name} = {example}`"))
-    })
 }
 
 fn duration(name: &Ident, input: ParseStream<'_>) -> syn::Result<Duration> {
@@ -251,57 +191,10 @@ fn fingerprint(name: &Ident, input: ParseStream<'_>) -> syn::Result<Fingerprint>
     })
 }
 
-fn list<T: Parse>(name: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<T>> {
-    if !input.peek(syn::token::Paren) {
-        let help = format!("`{name}` takes a list: write `{name}{example}`");
-        return Err(syn::Error::new(name.span(), help));
-    }
-    in_parentheses(input, |input| separated(input, T::parse))
-}
-
 fn patterns(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Pat>> {
     if !input.peek(syn::token::Paren) {
         let help = "`release_on` takes patterns of errors: write `release_on(AppError::Busy)`";
         return Err(syn::Error::new(name.span(), help));
     }
     in_parentheses(input, |input| separated(input, Pat::parse_multi))
-}
-
-/// Parses what stands between parentheses; taken out whole first, so that a mistake inside is one mistake.
-fn in_parentheses<T>(
-    input: ParseStream<'_>,
-    parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>,
-) -> syn::Result<T> {
-    let content;
-    parenthesized!(content in input);
-    let tokens: TokenStream = content.parse()?;
-    let mut problem = None;
-    let parsed = (|input: ParseStream<'_>| {
-        let parsed = parse(input).map_err(|error| problem = Some(error)).ok();
-        if parsed.is_none() {
-            input.parse::<TokenStream>()?;
-        }
-        Ok(parsed)
-    })
-    .parse2(tokens)?;
-    match (parsed, problem) {
-        (Some(parsed), _) => Ok(parsed),
-        (None, Some(problem)) => Err(problem),
-        (None, None) => Err(input.error("expected a value")),
-    }
-}
-
-fn separated<T>(input: ParseStream<'_>, parse: fn(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<Vec<T>> {
-    Ok(Punctuated::<T, Token![,]>::parse_terminated_with(input, parse)?.into_iter().collect())
-}
-
-fn skip_to_comma_keeping_it(input: ParseStream<'_>) {
-    while !input.is_empty() && !input.peek(Token![,]) {
-        let _ = input.parse::<proc_macro2::TokenTree>();
-    }
-}
-
-fn skip_to_comma(input: ParseStream<'_>) {
-    skip_to_comma_keeping_it(input);
-    let _ = input.parse::<Option<Token![,]>>();
 }

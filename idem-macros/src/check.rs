@@ -2,11 +2,12 @@
 
 use syn::{Pat, ReturnType, Type};
 
-use crate::args::{Args, Fingerprint, Key, Named};
+use crate::args::{Args, Fingerprint, Key};
 use crate::diag::{Errors, suggestion};
 use crate::duration::Duration;
 use crate::function::{Function, Kind};
 use crate::model::{Model, millis};
+use crate::options::Named;
 
 /// Headers that belong to one connection or one visitor and are never replayed.
 const NEVER_REPLAYED: [&str; 9] = [
@@ -71,6 +72,7 @@ pub(crate) fn check(args: Args, function: Function, errors: &mut Errors) -> Opti
         release_on: args.release_on.map_or_else(Vec::new, |named| named.value),
         status: args.status.map(|named| named.value),
         record_failures: args.failure.is_some(),
+        written: args.written.into_iter().filter(|option| option.name != "route").collect(),
         function,
     })
 }
@@ -80,7 +82,7 @@ fn given(option: Option<&Named<Duration>>) -> Option<u64> {
 }
 
 /// A name to suggest: `create_order` becomes `create.order`.
-fn route_for(function: &str) -> String {
+pub(crate) fn route_for(function: &str) -> String {
     function.trim_matches('_').to_lowercase().replace('_', ".")
 }
 

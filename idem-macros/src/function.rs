@@ -1,11 +1,12 @@
 //! The annotated function: its signature parsed, its body kept as the user's own tokens.
 
-use proc_macro2::{Group, TokenStream};
+use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, FnArg, Pat, PatType, Receiver, Signature, Token, Type, Visibility};
 
 use crate::diag::Errors;
+use crate::stance::Stance;
 
 /// A parameter that is neither the receiver, the request nor the transaction.
 pub(crate) struct Argument {
@@ -35,11 +36,19 @@ pub(crate) struct Function {
     pub(crate) arguments: Vec<Argument>,
 }
 
-struct Parts {
-    attrs: Vec<Attribute>,
-    vis: Visibility,
-    sig: Signature,
-    body: Option<Group>,
+/// A function, with or without a body.
+pub(crate) struct Parts {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: Option<Group>,
+}
+
+impl Parts {
+    /// The function that an item is, or `None` when it is something else.
+    pub(crate) fn of(item: &TokenStream) -> Option<Self> {
+        Self::parse.parse2(item.clone()).ok()
+    }
 }
 
 impl Parse for Parts {
@@ -61,7 +70,7 @@ impl Parse for Parts {
 /// The item as it was, for the code after a message: its body also mentions the parameters that only the
 /// expansion would have used, so that one mistake gives one message.
 pub(crate) fn given_back(item: &TokenStream) -> TokenStream {
-    let Ok(Parts { attrs, vis, sig, body: Some(body) }) = Parts::parse.parse2(item.clone()) else {
+    let Some(Parts { attrs, vis, sig, body: Some(body) }) = Parts::of(item) else {
         return item.clone();
     };
     let names = sig.inputs.iter().filter_map(|input| match input {
@@ -78,7 +87,7 @@ pub(crate) fn given_back(item: &TokenStream) -> TokenStream {
 impl Function {
     /// Reads the function, or says what it should be.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
-        let Ok(parts) = Parts::parse.parse2(item.clone()) else {
+        let Some(parts) = Parts::of(&item) else {
             errors.at(
                 first_word(item),
                 "`#[idempotent]` goes on a function: write `async fn name(idem: Idempotency, ...) { ... }`",
@@ -87,8 +96,11 @@ impl Function {
         };
         let Parts { attrs, vis, sig, body } = parts;
         let Some(body) = body else {
-            errors
-                .at(&sig.ident, "`#[idempotent]` needs the body: put it on the function in the `impl` block");
+            errors.at(
+                &sig.ident,
+                "the options belong to the function with the body: write `#[idempotent]` here, and the options in \
+                 the `impl` block",
+            );
             return None;
         };
         check_form(&attrs, &sig, errors);
@@ -120,11 +132,11 @@ impl Function {
 }
 
 /// The first word after attributes and visibility: what the item is.
-fn first_word(item: TokenStream) -> TokenStream {
+pub(crate) fn first_word(item: TokenStream) -> TokenStream {
     let find = |input: ParseStream<'_>| {
         input.call(Attribute::parse_outer)?;
         input.parse::<Visibility>()?;
-        let word: proc_macro2::TokenTree = input.parse()?;
+        let word: TokenTree = input.parse()?;
         input.parse::<TokenStream>()?;
         Ok(TokenStream::from(word))
     };
@@ -132,18 +144,15 @@ fn first_word(item: TokenStream) -> TokenStream {
 }
 
 fn check_form(attrs: &[Attribute], sig: &Signature, errors: &mut Errors) {
-    if sig.asyncness.is_none() {
+    if let Some(constness) = &sig.constness {
+        errors.at(
+            constness,
+            "a guarded function waits for the database: write `async fn` instead of `const fn`",
+        );
+    } else if sig.asyncness.is_none() {
         errors.at(sig.fn_token, "a guarded function is async: write `async fn`");
     }
-    if let Some(constness) = &sig.constness {
-        errors.at(constness, "a guarded function runs at run time: remove `const`");
-    }
-    if let Some(attr) = attrs
-        .iter()
-        .find(|attr| attr.path().segments.last().is_some_and(|segment| segment.ident == "idempotent"))
-    {
-        errors.at(attr, "`#[idempotent]` is there twice: remove one of the two");
-    }
+    Stance::Idempotent.check_alone(attrs, errors);
 }
 
 fn split_receiver(sig: &Signature) -> (Option<Receiver>, Vec<PatType>) {
@@ -209,6 +218,11 @@ fn role(ty: &Type) -> Role {
         ty if is_request(ty) => Role::Request,
         _ => Role::Other,
     }
+}
+
+/// Whether a type is the request as a service function takes it.
+pub(crate) fn is_request_by_reference(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(reference) if reference.mutability.is_none() && is_request(&reference.elem))
 }
 
 fn is_request(ty: &Type) -> bool {

@@ -25,6 +25,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let (guarded, of) = (Ident::new(guarded, at), private_at(at));
     let request = quote_spanned!(at=> <#request_ty as #of::IsIdempotency>::#guarded);
     let (parameters, bound, received) = arguments(model, &idem);
+    let registration = model.registration();
     let policy = policy(model, &idem);
     let (declared, ignorable) = (declared(model, &idem), ignorable(model, &idem));
     let key = match &model.key {
@@ -45,6 +46,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             __idem_request: #request,
             #(#parameters),*
         ) -> #idem::Response #where_clause {
+            #registration
             #policy
             #ignorable
             let __idem_guard = __idem_request.guard().clone();

@@ -1,20 +1,30 @@
 //! The attributes of idem; users reach them through `idem-runtime`.
 //!
-//! Stages: `args` and `function` parse, `check` makes a model of them and finds every mistake, `handler` and
-//! `service` expand the model and cannot fail.
+//! `#[idempotent]`: `args` and `function` parse, `check` makes a model of them and finds every mistake, `handler`
+//! and `service` expand the model and cannot fail. `plain` is `#[exempt]` and `#[read_only]`, which leave the
+//! function as it is, and `block` is `#[service]`, which only looks.
 
 mod args;
+mod block;
 mod check;
 mod diag;
 mod duration;
+mod exempt;
 mod function;
 mod handler;
 mod ignorable;
 mod model;
+mod options;
+mod plain;
+mod promise;
+mod read_only;
+mod registration;
 mod runtime;
 mod service;
+mod stance;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use proc_macro::TokenStream;
 
@@ -23,10 +33,39 @@ use proc_macro::TokenStream;
 /// Use it through `idem_runtime::idempotent`; the options are described there.
 #[proc_macro_attribute]
 pub fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(args.into(), &item.into()).into()
+    expand(&args.into(), &item.into()).into()
 }
 
-fn expand(args: proc_macro2::TokenStream, item: &proc_macro2::TokenStream) -> proc_macro2::TokenStream {
+/// Declares that a retry may run a function again, and why.
+///
+/// Use it through `idem_runtime::exempt`; the options are described there.
+#[proc_macro_attribute]
+pub fn exempt(args: TokenStream, item: TokenStream) -> TokenStream {
+    plain::expand(stance::Stance::Exempt, &args.into(), &item.into()).into()
+}
+
+/// Declares that a function does not write.
+///
+/// Use it through `idem_runtime::read_only`.
+#[proc_macro_attribute]
+pub fn read_only(args: TokenStream, item: TokenStream) -> TokenStream {
+    plain::expand(stance::Stance::ReadOnly, &args.into(), &item.into()).into()
+}
+
+/// Refuses functions of an `impl` block, a trait or a module that have no stance.
+///
+/// Use it through `idem_runtime::service`; the rules are described there.
+#[proc_macro_attribute]
+pub fn service(args: TokenStream, item: TokenStream) -> TokenStream {
+    block::expand(&args.into(), &item.into()).into()
+}
+
+fn expand(args: &proc_macro2::TokenStream, item: &proc_macro2::TokenStream) -> proc_macro2::TokenStream {
+    if args.is_empty()
+        && let Some(promise) = promise::expand(item)
+    {
+        return promise;
+    }
     let mut errors = diag::Errors::default();
     let checked = args::Args::parse(args, &mut errors);
     let checked = function::Function::parse(item.clone(), &mut errors)

@@ -1,10 +1,14 @@
 //! What is expanded: every question is answered, nothing can fail any more.
 
+use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitInt, LitStr, Pat};
 
 use crate::args::{Bind, Key};
 use crate::duration::Duration;
 use crate::function::{Function, Kind};
+use crate::registration::registration;
+use crate::stance::Stance;
+use crate::written::Written;
 
 /// A checked attribute on a checked function.
 pub(crate) struct Model {
@@ -25,11 +29,18 @@ pub(crate) struct Model {
     pub(crate) release_on: Vec<Pat>,
     pub(crate) status: Option<LitInt>,
     pub(crate) record_failures: bool,
+    /// The options besides the route, as they were written.
+    pub(crate) written: Vec<Written>,
 }
 
 impl Model {
     pub(crate) fn is_handler(&self) -> bool {
         matches!(self.function.kind, Kind::Handler)
+    }
+
+    /// The statement that makes the stance known.
+    pub(crate) fn registration(&self) -> TokenStream {
+        registration(Stance::Idempotent, Some(&self.route), &self.function.sig.ident, &self.written)
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         let (pat, name) = (&argument.pat, nameless(index));
         quote!(let #pat = #name;)
     });
+    let registration = model.registration();
     let policy = policy(model, &idem);
     let fingerprint = fingerprint(model, &idem);
     let options = options(model, at);
@@ -88,6 +89,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             __idem_request: #request_ty,
             #(#parameters),*
         ) #output #where_clause {
+            #registration
             #policy
             let __idem_fingerprint = #fingerprint;
             let __idem_guard = __idem_request.guard().clone();

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 fn expanded(args: &str, item: &str) -> String {
     let args: TokenStream = args.parse().unwrap();
     let item: TokenStream = item.parse().unwrap();
-    let file = syn::parse2(crate::expand(args, &item)).unwrap();
+    let file = syn::parse2(crate::expand(&args, &item)).unwrap();
     prettyplease::unparse(&file)
 }
 

@@ -7,6 +7,8 @@
 //!
 //! - [`idempotent`] annotates a handler or a service function; [`axum::Router`] refuses routes without a stance.
 //! - [`IdempotencyMutationGuard`], or `Guard`, does the same by a closure.
+//! - [`exempt`](macro@exempt) and [`read_only`](macro@read_only) are the other two stances; [`service`] asks every
+//!   public function of a block for one, and [`registry`] lists them all.
 //! - [`decide`] is the one place that says what a request gets from a record.
 //! - [`store`] carries it out on each database.
 //!
@@ -31,7 +33,9 @@ mod mutation;
 mod policy;
 #[doc(hidden)]
 pub mod private;
+mod read_pool;
 mod record;
+pub mod registry;
 pub mod store;
 
 pub use decision::{ClaimKind, Decision, decide, is_over};
@@ -97,9 +101,91 @@ pub use private as __private;
 /// }
 /// ```
 pub use idem_macros::idempotent;
+
+/// Declares that a retry may run a function again, and why; the function itself stays as it is.
+///
+/// `reason` is what a reviewer reads, in at least 10 characters. From the day after `until`, a date, `idem audit`
+/// fails; the compiler never does, so that a build of today is a build of tomorrow. A route is exempted where it is
+/// routed, by [`axum::exempt`](fn@crate::axum::exempt).
+///
+/// ```
+/// use idem_runtime::exempt;
+///
+/// #[exempt(reason = "a mail that comes twice is better than none", until = "2027-12-31")]
+/// pub async fn remind(address: &str) {}
+/// ```
+pub use idem_macros::exempt;
+
+/// Declares that a function does not write; the function itself stays as it is.
+///
+/// A parameter whose type mentions `Mutation` does not compile. The attribute cannot see what the body does: give
+/// it a [`ReadPool`], whose connections the database itself holds read-only. A route is declared where it is
+/// routed, by [`axum::read_only`](fn@crate::axum::read_only).
+///
+/// ```
+/// use idem_runtime::{read_only, sqlite::ReadPool};
+///
+/// #[read_only]
+/// pub async fn count(reads: &ReadPool) -> sqlx::Result<i64> {
+///     let mut connection = reads.acquire().await?;
+///     sqlx::query_scalar("SELECT count(*) FROM orders").fetch_one(&mut *connection).await
+/// }
+/// ```
+pub use idem_macros::read_only;
+
+/// Asks every function that others call for a stance: `#[idempotent]`, `#[exempt(...)]` or `#[read_only]`.
+///
+/// It goes on an `impl` block, a trait, or a module with its content in braces, and looks at each `async fn`, and
+/// each function that returns a future (`impl Future`, `BoxFuture`, `Pin<Box<dyn Future>>`):
+///
+/// - in an `impl` block of a type and in a module, those with any `pub`, also `pub(crate)`; private helpers are free;
+/// - in a trait and in the `impl` block of a trait, all;
+/// - in a module, also those of the blocks, traits and modules inside, except where a `#[service]` stands again.
+///
+/// The message names every function that lacks one, at its own name. A function under `#[cfg]` is asked when it is
+/// compiled, and a stance inside `#[cfg_attr]` counts under its condition. Stances are known by their last word, so a
+/// full path and a renamed runtime will do. In a trait, a function without a body is declared by a bare
+/// `#[idempotent]`: its implementations are guarded, and their attributes have the options.
+///
+/// What a macro writes cannot be seen: a function that `make_service!()` puts into the block is not asked. Neither is
+/// a function that is not `async` and returns no future. Where `#[async_trait]` is used, `#[service]` stands above it,
+/// and the guarded function is a method of the type, which the trait's method calls.
+///
+/// ```
+/// use idem_runtime::sqlite::{Idempotency, Mutation};
+/// use idem_runtime::{Error, exempt, idempotent, read_only, service};
+///
+/// pub struct Orders;
+///
+/// #[service]
+/// impl Orders {
+///     #[idempotent(route = "orders.place")]
+///     pub async fn place(&self, idem: &Idempotency, mutation: &mut Mutation, sku: &str) -> Result<(), Error> {
+///         self.insert(mutation, sku).await
+///     }
+///
+///     #[exempt(reason = "a second mail does no harm")]
+///     pub async fn remind(&self) {}
+///
+///     #[read_only]
+///     pub async fn count(&self) -> u64 { 0 }
+///
+///     async fn insert(&self, mutation: &mut Mutation, sku: &str) -> Result<(), Error> { Ok(()) }
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # pub struct Orders;
+/// #[idem_runtime::service]
+/// impl Orders {
+///     pub async fn place(&self) {}
+/// }
+/// ```
+pub use idem_macros::service;
 pub use key::{IdempotencyKey, KeyError, RecordKey, Route, Scope};
 pub use mutation::Mutation;
 pub use policy::{Defaults, Mode, OnLapse, Policy, PolicyError, Terms};
+pub use read_pool::{ReadConnection, ReadPool, ReadPoolError, ReadStore};
 pub use record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp};
 
 /// The guard on SQLite, which is compiled in.
@@ -115,6 +201,10 @@ pub mod sqlite {
     pub type Mutation = crate::Mutation<sqlx::Sqlite>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Sqlite>;
+    /// Connections that cannot write.
+    pub type ReadPool = crate::ReadPool<sqlx::Sqlite>;
+    /// One of them.
+    pub type ReadConnection = crate::ReadConnection<sqlx::Sqlite>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::Sqlite, I>;
@@ -133,6 +223,10 @@ pub mod postgres {
     pub type Mutation = crate::Mutation<sqlx::Postgres>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Postgres>;
+    /// Connections that cannot write.
+    pub type ReadPool = crate::ReadPool<sqlx::Postgres>;
+    /// One of them.
+    pub type ReadConnection = crate::ReadConnection<sqlx::Postgres>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::Postgres, I>;

@@ -5,7 +5,10 @@ pub use std::sync::LazyLock;
 #[cfg(feature = "axum")]
 pub use axum::response::{IntoResponse, Response};
 
+pub use inventory;
+
 pub use crate::__is_err as is_err;
+pub use crate::__register as register;
 #[cfg(feature = "axum")]
 pub use crate::axum::extract::{Guarded, NoBody, Received};
 #[cfg(feature = "axum")]

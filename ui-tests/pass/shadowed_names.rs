@@ -1,7 +1,7 @@
 //! A module may call its own things `Result`, `Option`, `String` and `Some`.
 #![deny(warnings)]
 
-use idem_runtime::idempotent;
+use idem_runtime::{exempt, idempotent, read_only, service};
 use idem_runtime::sqlite::{Idempotency, Mutation};
 
 #[allow(dead_code)]
@@ -27,6 +27,21 @@ async fn place(idem: &Idempotency, number: u32) -> std::result::Result<u32, idem
     std::result::Result::Ok(number)
 }
 
+struct Orders;
+
+#[service]
+impl Orders {
+    #[exempt(reason = "a second mail does no harm")]
+    pub async fn remind(&self) -> std::option::Option<u8> {
+        std::option::Option::None
+    }
+
+    #[read_only]
+    pub async fn count(&self) -> std::result::Result<u8, ()> {
+        std::result::Result::Ok(0)
+    }
+}
+
 fn main() {
-    let _ = (create, place);
+    let _ = (create, place, Orders::remind, Orders::count);
 }

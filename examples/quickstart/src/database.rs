@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use idem_runtime::store::{ConnectionOf, Store};
-use idem_runtime::{DownstreamKey, RecordKey};
+use idem_runtime::store::ConnectionOf;
+use idem_runtime::{DownstreamKey, ReadStore, RecordKey};
 use sqlx::Pool;
 
 use crate::orders::Order;
@@ -32,7 +32,7 @@ pub(crate) const TABLES: &str = "
 pub(crate) const CONNECTIONS: u32 = 5;
 
 /// A database on which the shop runs: a store of the guard that also knows the shop's tables.
-pub(crate) trait ShopDatabase: Store {
+pub(crate) trait ShopDatabase: ReadStore {
     /// Connects.
     fn open(url: &str) -> impl Future<Output = sqlx::Result<Pool<Self>>> + Send;
 
@@ -54,7 +54,10 @@ pub(crate) trait ShopDatabase: Store {
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
 
     /// The orders of a tenant.
-    fn orders(pool: &Pool<Self>, tenant: &str) -> impl Future<Output = sqlx::Result<Vec<Order>>> + Send;
+    fn orders(
+        connection: &mut ConnectionOf<Self>,
+        tenant: &str,
+    ) -> impl Future<Output = sqlx::Result<Vec<Order>>> + Send;
 
     /// Does what is still to be done.
     fn pack_tasks(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<()>> + Send;

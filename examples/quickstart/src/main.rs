@@ -90,3 +90,12 @@ fn with_causes(error: &dyn Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    /// The file shows a reviewer each change of a stance; `IDEM_UPDATE_STANCES=1 cargo test` writes it anew.
+    #[test]
+    fn every_change_of_a_stance_is_seen() {
+        idem_runtime::assert_stances!("stances.snap");
+    }
+}

@@ -52,13 +52,13 @@ impl ShopDatabase for Postgres {
         Ok(())
     }
 
-    async fn orders(pool: &PgPool, tenant: &str) -> sqlx::Result<Vec<Order>> {
+    async fn orders(connection: &mut PgConnection, tenant: &str) -> sqlx::Result<Vec<Order>> {
         let rows: Vec<(String, String, i64, String)> = sqlx::query_as(
             "SELECT order_id, item, quantity, task_id FROM orders JOIN tasks USING (order_id) \
              WHERE orders.tenant = $1 ORDER BY order_id",
         )
         .bind(tenant)
-        .fetch_all(pool)
+        .fetch_all(connection)
         .await?;
         let order = |(id, item, quantity, task_id)| Order { id, item, quantity, task_id };
         Ok(rows.into_iter().map(order).collect())

@@ -11,7 +11,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use idem_runtime::axum::{IdempotencyState, Router, exempt, get, post};
-use idem_runtime::{IdempotencyMutationGuard, KeyError, Scope};
+use idem_runtime::{IdempotencyMutationGuard, KeyError, ReadPool, Scope};
 use sqlx::Pool;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -22,13 +22,15 @@ use crate::{orders, payments};
 /// What every handler can reach.
 pub(crate) struct Shop<D: ShopDatabase> {
     guard: IdempotencyMutationGuard<D>,
+    /// For what only reads.
+    pub(crate) reads: ReadPool<D>,
     /// Wakes the one who packs.
     pub(crate) packer: Arc<Notify>,
 }
 
 impl<D: ShopDatabase> Clone for Shop<D> {
     fn clone(&self) -> Self {
-        Self { guard: self.guard.clone(), packer: Arc::clone(&self.packer) }
+        Self { guard: self.guard.clone(), reads: self.reads.clone(), packer: Arc::clone(&self.packer) }
     }
 }
 
@@ -37,7 +39,8 @@ impl<D: ShopDatabase> Shop<D> {
     pub(crate) async fn open(url: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let guard = IdempotencyMutationGuard::builder(D::open(url).await?).migrate().build().await?;
         D::create_tables(guard.pool()).await?;
-        Ok(Self { guard, packer: Arc::default() })
+        let reads = ReadPool::open(guard.pool()).await?;
+        Ok(Self { guard, reads, packer: Arc::default() })
     }
 
     pub(crate) fn pool(&self) -> &Pool<D> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::fingerprint::Keyring;
 use crate::guard::{IdempotencyMutationGuard, Inner};
 use crate::policy::{Defaults, Mode, Policy, PolicyError};
+use crate::registry::{DuplicateRoute, unique_routes};
 use crate::store::{Store, UnsafeSetting};
 
 /// Settings of a guard; see [`IdempotencyMutationGuard::builder`].
@@ -88,6 +89,7 @@ impl<S: Store> GuardBuilder<S> {
     pub async fn build(self) -> Result<IdempotencyMutationGuard<S>, BuildError> {
         // A policy that says nothing gets exactly the defaults, so this checks them.
         Policy::new("defaults")?.terms(Mode::External, &self.defaults)?;
+        unique_routes()?;
         if self.migrate {
             S::migrate(&self.pool).await?;
         }
@@ -134,6 +136,9 @@ pub enum BuildError {
     /// The guard's defaults contradict themselves.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// Two functions of the program declare the same route.
+    #[error(transparent)]
+    DuplicateRoute(#[from] DuplicateRoute),
 }
 
 fn join(settings: &[UnsafeSetting]) -> String {

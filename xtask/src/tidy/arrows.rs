@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "decision",
     "store",
     "mutation",
+    "read_pool",
     "registry",
     "guard",
     "outbox",
@@ -27,7 +28,7 @@ const ORDER: &[&str] = &[
 /// Crates whose types stay in the modules named here; the root re-exports, so it may name them too.
 const FOREIGN: &[(&str, &[&str])] =
     &[("sqlx", DATABASE), ("sqlx_core", DATABASE), ("axum", &["axum", "private"])];
-const DATABASE: &[&str] = &["store", "mutation", "guard", "private"];
+const DATABASE: &[&str] = &["store", "mutation", "read_pool", "guard", "private"];
 
 pub(super) fn check(path: &str, source: &Source) -> Vec<Finding> {
     let Some(inside) = path.strip_prefix(RUNTIME) else {

@@ -1,0 +1,6 @@
+use idem_runtime::exempt;
+
+#[exempt]
+async fn login() {}
+
+fn main() {}

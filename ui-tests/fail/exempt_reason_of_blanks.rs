@@ -1,0 +1,6 @@
+use idem_runtime::exempt;
+
+#[exempt(reason = "              ")]
+async fn login() {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use idem_runtime::service;
+
+#[service]
+async fn place() {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use idem_runtime::service;
+
+#[service]
+struct Orders;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use idem_runtime::service;
+
+struct Orders;
+
+#[service(strict)]
+impl Orders {}
+
+fn main() {}
