@@ -46,6 +46,7 @@ pub(crate) fn all(root: &Path, database_url: &str) -> Result<Vec<Gate>> {
         cargo_deny("dependencies", "bans licenses sources"),
         // Apart from the others, as it alone needs the network.
         cargo_deny("advisories", "advisories"),
+        cargo("audit of the examples", "run -p idem-cli -- audit examples --deny undeclared,unresolved"),
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
