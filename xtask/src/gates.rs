@@ -46,7 +46,10 @@ pub(crate) fn all(root: &Path, database_url: &str) -> Result<Vec<Gate>> {
         cargo_deny("dependencies", "bans licenses sources"),
         // Apart from the others, as it alone needs the network.
         cargo_deny("advisories", "advisories"),
-        cargo("audit of the examples", "run -p idem-cli -- audit examples --deny undeclared,unresolved"),
+        cargo(
+            "audit of the quickstart",
+            "run -p idem-cli -- audit examples/quickstart --deny undeclared,unresolved",
+        ),
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
