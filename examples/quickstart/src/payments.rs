@@ -32,7 +32,7 @@ pub(crate) struct Receipt {
 ///
 /// Nothing here is in a transaction. When the service dies after the charge, the next attempt charges again with
 /// the same downstream key, and the provider answers with the first charge.
-#[idempotent(route = "payments.charge", retry_failed = true)]
+#[idempotent(route = "payments.charge", retry_failed = true, on_lapse = "rerun")]
 pub(crate) async fn charge<D: ShopDatabase>(
     idem: Idempotency<D>,
     State(shop): State<Shop<D>>,
