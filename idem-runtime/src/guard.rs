@@ -26,6 +26,7 @@ use crate::store::Store;
 
 mod builder;
 mod claim;
+mod counted;
 mod engine;
 mod external;
 mod held;

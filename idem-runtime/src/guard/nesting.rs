@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
+use crate::guard::counted;
 use crate::guard::engine::Ran;
 use crate::key::RecordKey;
 use crate::policy::Mode;
@@ -32,6 +33,7 @@ impl Frame {
 
     /// Tells the operation around this one how this one ended.
     pub(super) fn reported<T, E>(&self, ended: Result<Ran<T, E>, Error>) -> Result<Ran<T, E>, Error> {
+        counted::count(self.key.route(), &ended);
         match &self.outer {
             Some(outer) => {
                 let refused = ended.as_ref().is_err_and(Error::is_retryable);

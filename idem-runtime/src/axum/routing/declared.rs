@@ -14,6 +14,9 @@ use crate::axum::routing::wrapper::Wrapped;
 use crate::error::Error;
 use crate::guard::watched;
 
+/// Successes of delegating handlers that claimed nothing: each one is a bug of the application.
+const UNCLAIMED: &str = "idem_unclaimed_answers_total";
+
 /// A handler of a writing route.
 #[derive(Debug, Clone)]
 pub(super) struct Declared<H>(pub(super) H);
@@ -36,6 +39,7 @@ where
             let (mut response, seen) = watched(handling).await;
             if response.status().is_success() && !seen.claimed {
                 tracing::error!(%method, path = uri.path(), "a delegating handler answered without a guarded operation");
+                metrics::counter!(UNCLAIMED).increment(1);
                 return Error::NotClaimed.into_response();
             }
             if let Some(expires_at) = seen.expires_at {
