@@ -121,6 +121,15 @@ fn check_durations(args: &Args, errors: &mut Errors) {
         let (max_run, lease) = (&max_run.value.literal, lease.value.literal.value());
         errors.at(max_run, format_args!("`max_run` must be at least `lease` (\"{lease}\"): raise it"));
     }
+    if let (Some(wait), Some(max_run)) = (&args.wait, &args.max_run)
+        && wait.value.millis > max_run.value.millis
+    {
+        let (wait, max_run) = (&wait.value.literal, max_run.value.literal.value());
+        errors.at(
+            wait,
+            format_args!("no attempt holds its lease longer than `max_run` (\"{max_run}\"): write `wait = \"{max_run}\"` at most"),
+        );
+    }
 }
 
 fn check_kind(args: &Args, function: &Function, errors: &mut Errors) {
