@@ -1,7 +1,7 @@
 //! The grammar of `#[idempotent(...)]`: which options there are, and where each was written.
 
 use proc_macro2::TokenStream;
-use syn::parse::ParseStream;
+use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, Token};
 
 use crate::diag::{Errors, nearest, suggestion};
@@ -42,6 +42,13 @@ pub(crate) enum Key {
     Expr(Box<Expr>),
 }
 
+/// `on_lapse = ...`.
+pub(crate) enum OnLapse {
+    Rerun,
+    Refuse,
+    Recover(Box<Expr>),
+}
+
 /// `fingerprint(...)`, or `fingerprint = expr`.
 pub(crate) enum Fingerprint {
     Parts { ignore: Vec<LitStr>, skip: Vec<Ident> },
@@ -58,7 +65,7 @@ pub(crate) struct Args {
     pub(crate) lease: Option<Named<Duration>>,
     pub(crate) wait: Option<Named<Duration>>,
     pub(crate) max_run: Option<Named<Duration>>,
-    pub(crate) on_lapse: Option<Named<LitStr>>,
+    pub(crate) on_lapse: Option<Named<OnLapse>>,
     pub(crate) key: Option<Named<Key>>,
     pub(crate) fingerprint: Option<Named<Fingerprint>>,
     pub(crate) headers: Option<Named<Vec<LitStr>>>,
@@ -136,10 +143,21 @@ fn bind(name: &Ident, input: ParseStream<'_>) -> syn::Result<Bind> {
     Ok(Bind::Exprs(in_parentheses(input, |input| separated(input, pair))?))
 }
 
-fn on_lapse(name: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
+fn on_lapse(name: &Ident, input: ParseStream<'_>) -> syn::Result<OnLapse> {
+    let ahead = input.fork();
+    if ahead.parse::<Token![=]>().is_ok() && ahead.parse::<Ident>().is_ok_and(|word| word == "recover") {
+        input.parse::<Token![=]>()?;
+        let word: Ident = input.parse()?;
+        if !input.peek(syn::token::Paren) {
+            let help = "`recover` needs what to ask: write `recover(app.bank.find(idem.downstream_key(\"charge\")))`";
+            return Err(syn::Error::new(word.span(), help));
+        }
+        return Ok(OnLapse::Recover(Box::new(in_parentheses(input, Expr::parse)?)));
+    }
     let value: LitStr = valued(name, input, "\"refuse\"")?;
     match value.value().as_str() {
-        "rerun" | "refuse" => Ok(value),
+        "rerun" => Ok(OnLapse::Rerun),
+        "refuse" => Ok(OnLapse::Refuse),
         other => {
             let hint = suggestion(other, &["rerun", "refuse"]);
             Err(syn::Error::new(value.span(), format!("unknown `on_lapse` `{other}`: {hint}")))

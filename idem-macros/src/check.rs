@@ -2,7 +2,7 @@
 
 use syn::{Pat, ReturnType, Type};
 
-use crate::args::{Args, Fingerprint, Key};
+use crate::args::{Args, Fingerprint, Key, OnLapse};
 use crate::diag::{Errors, suggestion};
 use crate::duration::Duration;
 use crate::function::{Function, Kind};
@@ -58,7 +58,7 @@ pub(crate) fn check(args: Args, function: Function, errors: &mut Errors) -> Opti
     Some(Model {
         route: route?,
         retry_failed: args.retry_failed.map_or(webhook, |named| named.value.value()),
-        refuse_on_lapse: args.on_lapse.is_some_and(|named| named.value.value() == "refuse"),
+        on_lapse: args.on_lapse.map_or(OnLapse::Rerun, |named| named.value),
         ttl: given(args.ttl.as_ref()).or(webhook.then_some(4 * 24 * 3_600_000)),
         lease: given(args.lease.as_ref()),
         wait: given(args.wait.as_ref()).or(webhook.then_some(2_000)),

@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Pat, ReturnType, Type};
 
-use crate::args::{Bind, Key};
+use crate::args::{Bind, Key, OnLapse};
 use crate::ignorable::ignorable;
 use crate::model::Model;
 use crate::runtime::{ours_at, private, private_at};
@@ -86,7 +86,12 @@ fn arguments(model: &Model, idem: &TokenStream) -> (Vec<TokenStream>, TokenStrea
 /// The statement that holds the checked policy.
 pub(crate) fn policy(model: &Model, idem: &TokenStream) -> TokenStream {
     let route = &model.route;
-    let (retry_failed, refuse) = (model.retry_failed, model.refuse_on_lapse);
+    let retry_failed = model.retry_failed;
+    let on_lapse = match &model.on_lapse {
+        OnLapse::Rerun => quote!(Rerun),
+        OnLapse::Refuse => quote!(Refuse),
+        OnLapse::Recover(_) => quote!(Recover),
+    };
     let millis = |option: Option<u64>| match option {
         Some(millis) => quote!(::core::option::Option::Some(#millis)),
         None => quote!(::core::option::Option::None),
@@ -98,7 +103,7 @@ pub(crate) fn policy(model: &Model, idem: &TokenStream) -> TokenStream {
             #idem::policy(#idem::PolicySpec {
                 route: #route,
                 retry_failed: #retry_failed,
-                refuse_on_lapse: #refuse,
+                on_lapse: #idem::OnLapse::#on_lapse,
                 ttl_ms: #ttl,
                 lease_ms: #lease,
                 wait_ms: #wait,
@@ -135,6 +140,22 @@ pub(crate) fn run_body(model: &Model) -> TokenStream {
     quote!((async move || #output #body)().await)
 }
 
+/// The body, after the provider was asked where the route says so; `refused` is what an open question gives.
+pub(crate) fn recovered(model: &Model, run_body: TokenStream, refused: &TokenStream) -> TokenStream {
+    let OnLapse::Recover(ask) = &model.on_lapse else { return run_body };
+    let at = ask.span();
+    let idem = private_at(at);
+    let recovered = quote_spanned!(at=> #idem::Recovered::recovered(__idem_value));
+    quote! {{
+        let __idem_recovery = __idem_claim.recover(async { (#ask).await }).await;
+        match __idem_recovery {
+            ::core::result::Result::Ok(::core::option::Option::None) => #run_body,
+            ::core::result::Result::Ok(::core::option::Option::Some(__idem_value)) => #recovered,
+            ::core::result::Result::Err(__idem_error) => #refused,
+        }
+    }}
+}
+
 fn contains_impl(ty: &Type) -> bool {
     quote!(#ty)
         .into_iter()
@@ -144,12 +165,15 @@ fn contains_impl(ty: &Type) -> bool {
 /// The function that runs the body, and the closure that it is given.
 fn body(model: &Model, idem: &TokenStream) -> (TokenStream, TokenStream) {
     let request_pat = &model.function.idem.pat;
-    let run_body = run_body(model);
+    // The engine answers for a recovery that learnt nothing, whatever is returned here.
+    let refused =
+        quote!(return #idem::Verdict::Released { error: #idem::IntoResponse::into_response(__idem_error) });
+    let returned = recovered(model, run_body(model), &refused);
     let bindings = bindings(model, idem, &quote!(#idem::carried(&__idem_returned)));
     let release = release(model);
     let headers = &model.headers;
     let judged = quote! {
-        let __idem_returned = #run_body;
+        let __idem_returned = #returned;
         let __idem_is_err = #idem::is_err!(&__idem_returned);
         let __idem_release = #release;
         let __idem_bindings = #bindings;

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitInt, LitStr, Pat};
 
-use crate::args::{Bind, Key};
+use crate::args::{Bind, Key, OnLapse};
 use crate::duration::Duration;
 use crate::function::{Function, Kind};
 use crate::registration::registration;
@@ -15,7 +15,7 @@ pub(crate) struct Model {
     pub(crate) function: Function,
     pub(crate) route: LitStr,
     pub(crate) retry_failed: bool,
-    pub(crate) refuse_on_lapse: bool,
+    pub(crate) on_lapse: OnLapse,
     pub(crate) ttl: Option<u64>,
     pub(crate) lease: Option<u64>,
     pub(crate) wait: Option<u64>,

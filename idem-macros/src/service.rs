@@ -7,7 +7,7 @@ use syn::{Ident, Pat, ReturnType};
 
 use crate::check::name_of;
 use crate::function::Argument;
-use crate::handler::{bindings, claim, policy, rebind, run_body};
+use crate::handler::{bindings, claim, policy, rebind, recovered, run_body};
 use crate::model::Model;
 use crate::runtime::{ours_at, private, private_at};
 
@@ -40,7 +40,8 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let policy = policy(model, &idem);
     let fingerprint = fingerprint(model, &idem);
     let options = options(model, at);
-    let run_body = run_body(model);
+    let refused = quote!(::core::result::Result::Err(::core::convert::From::from(__idem_error)));
+    let run_body = recovered(model, run_body(model), &refused);
     let bindings = bindings(model, &idem, &quote!(::core::option::Option::Some(&__idem_value)));
     let status = model.status.iter();
     let success = quote! {

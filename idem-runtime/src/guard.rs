@@ -35,6 +35,7 @@ mod nesting;
 mod obtain;
 mod operation;
 mod places;
+mod recovery;
 mod renewal;
 mod request;
 mod seen;
@@ -52,6 +53,7 @@ pub use external::{Claim, DownstreamKey};
 #[cfg(feature = "axum")]
 pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
+pub use recovery::Recovery;
 pub use request::{Idempotency, Own, Request};
 #[cfg(feature = "axum")]
 pub(crate) use uninterrupted::Begun;

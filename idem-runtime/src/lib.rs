@@ -43,7 +43,7 @@ pub use error::{Cause, Error};
 pub use fingerprint::{Comparison, Fingerprint, FingerprintError, HttpRequest, Keyring, Secret};
 pub use guard::{
     BuildError, Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation,
-    Outcome, Own, Recordable, Request, Success,
+    Outcome, Own, Recordable, Recovery, Request, Success,
 };
 #[doc(hidden)]
 pub use private as __private;

@@ -116,11 +116,6 @@ pub enum PolicyError {
         /// The lease of an attempt.
         lease: Duration,
     },
-    /// `OnLapse::Recover` was said, and there is nobody to ask.
-    #[error(
-        "on_lapse = recover needs a function that asks the provider, and none was given: use rerun or refuse"
-    )]
-    NobodyToAsk,
     /// `on_lapse` was said for a route whose crash leaves nothing behind.
     #[error("on_lapse is for external mode: a transactional attempt that stops has no effects, remove it")]
     OnLapseInTransaction,

@@ -16,7 +16,7 @@ pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, judge, run, r
 #[cfg(feature = "axum")]
 pub use crate::axum::routing::reason::check_reason;
 pub use crate::guard::{Success, Verdict, inside};
-pub use crate::policy::Policy;
+pub use crate::policy::{OnLapse, Policy};
 pub use crate::record::Bindings;
 
 mod arguments;
@@ -32,7 +32,7 @@ pub use bind::Bindable;
 pub use bind::{Carries, carried};
 #[cfg(feature = "axum")]
 pub use declare::key_of;
-pub use declare::{IsIdempotency, PolicySpec, fingerprint_of, operation, policy};
+pub use declare::{IsIdempotency, PolicySpec, Recovered, fingerprint_of, operation, policy};
 #[cfg(feature = "axum")]
 pub use ignorable::{ReadsBytes, ReadsSomethingElse, compares_members};
 pub use probe::{IsErr, IsNotErr, Probe};

@@ -15,7 +15,7 @@ use crate::guard::uninterrupted::{Begun, Uninterrupted};
 use crate::guard::{Inner, Request, unavailable};
 use crate::key::RecordKey;
 use crate::mutation::Mutation;
-use crate::policy::{Mode, OnLapse, Policy, PolicyError};
+use crate::policy::{Mode, OnLapse, Policy};
 use crate::record::Reading;
 use crate::store::{Fault, NewClaim, Store, StoreResult};
 
@@ -36,10 +36,6 @@ impl Call {
         request: Request,
     ) -> Result<Self, Error> {
         let terms = policy.terms(mode, &inner.defaults)?;
-        // A claim that may recover must be able to: it never runs the body unasked.
-        if terms.on_lapse == OnLapse::Recover {
-            return Err(PolicyError::NobodyToAsk.into());
-        }
         let claim = NewClaim {
             key: RecordKey::new(request.scope, policy.route().clone(), request.key),
             request_hash: inner.keyring.seal(&request.fingerprint),
@@ -85,7 +81,7 @@ async fn claim<S: Store>(inner: Arc<Inner<S>>, call: Arc<Call>) -> Result<Claime
     let mut tries = Tries::few();
     loop {
         let error = match claim_once(&inner, &call).await {
-            Ok(Step::Ours(reading, lane)) => return hold(&inner, &call, lane, *reading).await,
+            Ok(Step::Ours(ours, lane)) => return hold(&inner, &call, lane, *ours).await,
             Ok(Step::Met(decision, reading)) => return Ok(Claimed::Met(decision, reading)),
             // Others keep changing the row faster than we look: somebody is at work on it.
             Ok(Step::Unsettled) if !tries.again().await => return Err(Error::in_progress(Duration::ZERO)),
@@ -111,9 +107,16 @@ async fn met_locked<S: Store>(inner: &Inner<S>, call: &Call) -> Result<Claimed<S
     }
 }
 
+/// A record that is ours now.
+struct Ours {
+    reading: Reading,
+    /// Whether an earlier attempt may have taken effect outside.
+    recovery: bool,
+}
+
 /// What one try came to.
 enum Step<S: Store> {
-    Ours(Box<Reading>, Lane<S>),
+    Ours(Box<Ours>, Lane<S>),
     Met(Decision, Box<Reading>),
     /// The row changed or could not be seen: look again.
     Unsettled,
@@ -139,8 +142,8 @@ async fn claim_once<S: Store>(inner: &Inner<S>, call: &Call) -> StoreResult<Step
     }
     inner.seen.remember(&call.claim.key);
     Ok(match claimed? {
-        Some((None, reading)) => Step::Ours(Box::new(reading), lane),
-        Some((Some(decision), reading)) => Step::Met(decision, Box::new(reading)),
+        Some(Ok(ours)) => Step::Ours(Box::new(ours), lane),
+        Some(Err((decision, reading))) => Step::Met(decision, reading),
         None => Step::Unsettled,
     })
 }
@@ -169,26 +172,29 @@ async fn look_first<S: Store>(
 
 /// One statement for a fresh key and for every duplicate; a second one only to take a record over.
 ///
-/// `None` with a reading: it is ours. `None` alone: the row has to be looked at again.
+/// `Err` is what the record says that may not be claimed; `None`: the row has to be looked at again.
 async fn claim_in<S: Store>(
     inner: &Inner<S>,
     call: &Call,
     lane: &mut Lane<S>,
-) -> StoreResult<Option<(Option<Decision>, Reading)>> {
+) -> StoreResult<Option<Result<Ours, (Decision, Box<Reading>)>>> {
     let connection = lane.connection(inner).await?;
     let Some(met) = inner.within(S::insert(connection, &call.claim)).await? else {
         return Ok(None);
     };
+    let recovers = call.claim.terms.on_lapse == OnLapse::Recover;
     if met.record.token.claim_id == call.claim.claim_id {
-        return Ok(Some((None, met)));
+        // An earlier try whose reply was lost may have taken over what stopped half-way: it must ask.
+        let recovery = recovers && met.record.token.attempt > 1;
+        return Ok(Some(Ok(Ours { reading: met, recovery })));
     }
     let kind = match inner.judge(call, &met) {
         Decision::Claim(kind) => kind,
-        decision => return Ok(Some((Some(decision), met))),
+        decision => return Ok(Some(Err((decision, Box::new(met))))),
     };
     let anew = kind == ClaimKind::Anew;
     let taken = inner.within(S::take_over(connection, &met.record, anew, &call.claim)).await?;
-    Ok(taken.map(|reading| (None, reading)))
+    Ok(taken.map(|reading| Ok(Ours { reading, recovery: kind == ClaimKind::Recover })))
 }
 
 /// Wraps a claim that is ours; in transactional mode its connection begins the body's transaction.
@@ -196,9 +202,9 @@ async fn hold<S: Store>(
     inner: &Arc<Inner<S>>,
     call: &Arc<Call>,
     mut lane: Lane<S>,
-    reading: Reading,
+    Ours { reading, recovery }: Ours,
 ) -> Result<Claimed<S>, Error> {
-    let mut held = Held::new(Arc::clone(inner), Arc::clone(call), reading);
+    let mut held = Held::new(Arc::clone(inner), Arc::clone(call), reading, recovery);
     if call.claim.terms.mode == Mode::Transactional
         && let Some(connection) = lane.take()
     {

@@ -12,6 +12,7 @@ use crate::guard::external::Claim;
 use crate::guard::held::Held;
 use crate::guard::nesting::{self, Frame};
 use crate::guard::obtain::Obtained;
+use crate::guard::recovery::Doubt;
 use crate::guard::settle::{Ending, Settled};
 use crate::mutation::Mutation;
 use crate::record::{Answer, Bindings, Record, Timestamp};
@@ -96,12 +97,31 @@ pub(crate) async fn run_outside<S: Store, R, T, E>(
         Err(error) => return frame.reported(Err(error)),
     };
     held.start();
-    let claim = Claim::new(inner, held.record().clone());
+    let claim = Claim::new(inner, held.record().clone(), Doubt::new(held.is_recovery()));
     // Dropped while the body runs, `held` ends the lease, and `on_lapse` decides.
     let running = nesting::within(Arc::clone(&frame), body(&claim));
     let result = AssertUnwindSafe(running).catch_unwind().await;
     let verdict = result.map(|result| unless_refused(&frame, judge(result)));
+    if claim.doubt.remains() {
+        return frame.reported(doubtful(held, verdict).await);
+    }
     frame.reported(conclude(held, claim.into_bindings(), verdict, Ending::Unknown).await)
+}
+
+/// Ends an attempt that could not learn, or did not ask, whether an earlier one took effect.
+async fn doubtful<S: Store, T, E>(
+    held: Box<Held<S>>,
+    verdict: std::thread::Result<Verdict<T, E>>,
+) -> Result<Ran<T, E>, Error> {
+    tracing::error!(route = %held.record().key.route(), "nobody can say whether an earlier attempt took effect");
+    let settled = held.end(Ending::Unknown).await;
+    if let Err(panic) = verdict {
+        resume_unwind(panic)
+    }
+    match settled? {
+        Settled::Written(_) => Err(Error::OutcomeUnknown),
+        Settled::Superseded(record) => Ok(Ran::Recorded(record)),
+    }
 }
 
 /// A failure that hands on the refusal of an operation inside is released: a refusal is never stored.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
 use crate::guard::lane::{Change, Tries, Written};
+use crate::guard::recovery::Doubt;
 use crate::guard::request::Origin;
 use crate::guard::{Idempotency, IdempotencyMutationGuard, Inner, unavailable};
 use crate::key::hex_digest;
@@ -49,14 +50,15 @@ pub struct Claim<S: Store> {
     idempotency: Idempotency<S>,
     record: Record,
     bindings: Mutex<Bindings>,
+    pub(super) doubt: Doubt,
 }
 
 impl<S: Store> Claim<S> {
-    pub(super) fn new(inner: Arc<Inner<S>>, record: Record) -> Self {
+    pub(super) fn new(inner: Arc<Inner<S>>, record: Record, doubt: Doubt) -> Self {
         let bindings = Mutex::new(record.bindings.clone());
         let guard = IdempotencyMutationGuard(Arc::clone(&inner));
         let idempotency = Idempotency::inside(guard, Origin::of(&record));
-        Self { inner, idempotency, record, bindings }
+        Self { inner, idempotency, record, bindings, doubt }
     }
 
     /// Which attempt this is; one unless an earlier one failed or stopped.

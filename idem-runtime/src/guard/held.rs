@@ -36,6 +36,7 @@ pub(super) struct Held<S: Store> {
     transaction: Option<Transaction<S>>,
     renewal: Option<Renewal>,
     stage: Stage,
+    recovery: bool,
 }
 
 /// The body's transaction and the turn to write under which it runs.
@@ -45,8 +46,8 @@ pub(super) struct Transaction<S: Store> {
 }
 
 impl<S: Store> Held<S> {
-    pub(super) fn new(inner: Arc<Inner<S>>, call: Arc<Call>, claimed: Reading) -> Self {
-        Self { inner, call, claimed, transaction: None, renewal: None, stage: Stage::Claimed }
+    pub(super) fn new(inner: Arc<Inner<S>>, call: Arc<Call>, claimed: Reading, recovery: bool) -> Self {
+        Self { inner, call, claimed, transaction: None, renewal: None, stage: Stage::Claimed, recovery }
     }
 
     pub(super) fn set_transaction(&mut self, mutation: Mutation<S>, lane: Lane<S>) {
@@ -55,6 +56,11 @@ impl<S: Store> Held<S> {
 
     pub(super) fn token(&self) -> FencingToken {
         self.claimed.record.token
+    }
+
+    /// Whether an earlier attempt may have taken effect outside, so that the provider must be asked first.
+    pub(super) fn is_recovery(&self) -> bool {
+        self.recovery
     }
 
     /// The record as it was when it became ours.

@@ -51,8 +51,8 @@ pub struct PolicySpec {
     pub route: &'static str,
     /// Whether failures are retried.
     pub retry_failed: bool,
-    /// Whether a lapsed external attempt waits for an operator.
-    pub refuse_on_lapse: bool,
+    /// What a lapsed external attempt means.
+    pub on_lapse: OnLapse,
     /// Milliseconds.
     pub ttl_ms: Option<u64>,
     /// Milliseconds.
@@ -71,12 +71,9 @@ pub struct PolicySpec {
 #[must_use]
 pub fn policy(spec: PolicySpec) -> Policy {
     let mut policy = match Policy::new(spec.route) {
-        Ok(policy) => policy.retry_failed(spec.retry_failed),
+        Ok(policy) => policy.retry_failed(spec.retry_failed).on_lapse(spec.on_lapse),
         Err(error) => panic!("the attribute let a route through that cannot be used: {error}"),
     };
-    if spec.refuse_on_lapse {
-        policy = policy.on_lapse(OnLapse::Refuse);
-    }
     if let Some(ttl) = spec.ttl_ms {
         policy = policy.ttl(Duration::from_millis(ttl));
     }
@@ -90,6 +87,30 @@ pub fn policy(spec: PolicySpec) -> Policy {
         policy = policy.max_run(Duration::from_millis(max_run));
     }
     policy
+}
+
+/// What a recovered value becomes: the value itself, or the success of a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "the recovery finds a `{Value}`, which is not what the function gives",
+    label = "give `Recovery::Done` of the success value"
+)]
+pub trait Recovered<Value> {
+    /// As the function would have returned it.
+    fn recovered(value: Value) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> Recovered<T> for T {
+    fn recovered(value: T) -> T {
+        value
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, E> Recovered<T> for Result<T, E> {
+    fn recovered(value: T) -> Self {
+        Ok(value)
+    }
 }
 
 /// The key that `key = expression` gives.

@@ -96,21 +96,7 @@ async fn a_lapsed_refuse_waits_for_an_operator_even_past_its_life<F: Fixture>() 
     }
 }
 
-async fn a_recovery_without_anybody_to_ask_is_refused_before_the_claim<F: Fixture>() {
-    let fixture = F::create().await;
-    let guard = fixture.guard(2).await;
-    let policy = policy().on_lapse(OnLapse::Recover);
-    let refused: Result<Outcome<()>, Error> = guard
-        .run_external(&policy, request::<F>(&guard, "k", "book"), async |_: &Claim<F::S>| {
-            panic!("nobody was asked")
-        })
-        .await;
-    assert!(matches!(refused, Err(Error::Policy(_))), "{refused:?}");
-    assert_eq!(guard.read(&record_key(&policy, "k")).await.unwrap(), None);
-}
-
 on_every_database! {
-    a_recovery_without_anybody_to_ask_is_refused_before_the_claim,
     an_external_run_binds_its_task_before_it_is_submitted,
     a_downstream_key_is_the_same_at_each_attempt_and_new_in_a_new_life,
     the_lease_of_a_live_external_body_is_renewed_and_a_long_one_outlives_it,

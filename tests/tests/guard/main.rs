@@ -2,6 +2,7 @@
 
 mod external;
 mod failure;
+mod recovery;
 mod replay;
 mod transaction;
 mod waiting;
