@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Request, StatusCode};
+use axum::response::Response;
 use http_body_util::BodyExt;
 use idem_runtime::axum::{IdempotencyState, Router, post};
 use idem_runtime::sqlite::{Guard, Idempotency};
@@ -73,23 +74,24 @@ async fn app(known: Option<&'static str>) -> App {
     App { guard, bank: std::sync::Arc::new(Bank { known, ..Bank::default() }) }
 }
 
-/// Ends the lease of the attempt that is at work, as the death of its process would.
-async fn lapse(app: &App) {
+async fn send(app: &App) -> Response {
+    let router = Router::new().route("/", post(charge)).with_state(app.clone()).into_axum();
+    let request = Request::post("/").header("idempotency-key", "k").body(Body::empty()).unwrap();
+    router.oneshot(request).await.unwrap()
+}
+
+/// One charge that gets no answer, and whose lease ends as by the death of its process.
+async fn charge_and_stop(app: &App) {
+    assert!(tokio::time::timeout(Duration::from_millis(200), send(app)).await.is_err());
     sqlx::query("UPDATE idempotency_records SET locked_until = 0").execute(app.guard.pool()).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_handler_gives_what_the_provider_knows_and_charges_once() {
     let app = app(Some("receipt-1")).await;
-    let router = Router::new().route("/", post(charge)).with_state(app.clone()).into_axum();
-    let send = async || {
-        let request = Request::post("/").header("idempotency-key", "k").body(Body::empty()).unwrap();
-        router.clone().oneshot(request).await.unwrap()
-    };
-    assert!(tokio::time::timeout(Duration::from_millis(200), send()).await.is_err());
-    lapse(&app).await;
+    charge_and_stop(&app).await;
     for _ in 0..2 {
-        let response = send().await;
+        let response = send(&app).await;
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "receipt-1");
     }
@@ -99,15 +101,9 @@ async fn a_handler_gives_what_the_provider_knows_and_charges_once() {
 #[tokio::test]
 async fn a_handler_whose_provider_cannot_say_is_refused_and_does_not_charge_again() {
     let app = app(None).await;
-    let router = Router::new().route("/", post(charge)).with_state(app.clone()).into_axum();
-    let send = async || {
-        let request = Request::post("/").header("idempotency-key", "k").body(Body::empty()).unwrap();
-        router.clone().oneshot(request).await.unwrap()
-    };
-    assert!(tokio::time::timeout(Duration::from_millis(200), send()).await.is_err());
-    lapse(&app).await;
+    charge_and_stop(&app).await;
     for _ in 0..2 {
-        let response = send().await;
+        let response = send(&app).await;
         assert_eq!(response.status(), StatusCode::CONFLICT);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert!(String::from_utf8_lossy(&body).contains("IDEMPOTENCY_OUTCOME_UNKNOWN"), "{body:?}");
