@@ -10,7 +10,8 @@ use crate::axum::answer;
 use crate::axum::extract::{Guarded, ReceivedBytes};
 use crate::error::Error;
 use crate::guard::{
-    Begun, Call, Claim, IdempotencyMutationGuard, Ran, Request, Verdict, run_in_transaction, run_outside,
+    Begun, Call, Claim, IdempotencyMutationGuard, Inner, Ran, Request, Verdict, run_in_transaction,
+    run_outside,
 };
 use crate::key::IdempotencyKey;
 use crate::mutation::Mutation;
@@ -122,15 +123,9 @@ fn in_transaction<S: Store>(
     call: Result<(Call, Begun), Error>,
     body: TransactionBody<S>,
 ) -> BoxFuture<'static, Response> {
-    Box::pin(async move {
-        let (call, begun) = match call {
-            Ok(call) => call,
-            Err(error) => return error.into_response(),
-        };
-        let inner = Arc::clone(&guard.0);
+    detached(guard, call, move |inner, call| {
         let body = async move |mutation: &mut Mutation<S>| body(mutation).await;
-        let work = async move { run_in_transaction(inner, call, body, std::convert::identity).await };
-        answered(guard.detached(begun, work.in_current_span()).await.flatten())
+        run_in_transaction(inner, call, body, std::convert::identity)
     })
 }
 
@@ -139,14 +134,27 @@ fn outside<S: Store>(
     call: Result<(Call, Begun), Error>,
     body: ExternalBody<S>,
 ) -> BoxFuture<'static, Response> {
+    detached(guard, call, move |inner, call| {
+        let body = async move |claim: &Claim<S>| body(claim).await;
+        run_outside(inner, call, body, std::convert::identity)
+    })
+}
+
+/// The answer to `call` by `work`, which goes on without its client once it has begun.
+fn detached<S: Store, W>(
+    guard: IdempotencyMutationGuard<S>,
+    call: Result<(Call, Begun), Error>,
+    work: impl FnOnce(Arc<Inner<S>>, Call) -> W + Send + 'static,
+) -> BoxFuture<'static, Response>
+where
+    W: Future<Output = Result<Ran<Response, Response>, Error>> + Send + 'static,
+{
     Box::pin(async move {
         let (call, begun) = match call {
             Ok(call) => call,
             Err(error) => return error.into_response(),
         };
-        let inner = Arc::clone(&guard.0);
-        let body = async move |claim: &Claim<S>| body(claim).await;
-        let work = async move { run_outside(inner, call, body, std::convert::identity).await };
+        let work = work(Arc::clone(&guard.0), call);
         answered(guard.detached(begun, work.in_current_span()).await.flatten())
     })
 }
