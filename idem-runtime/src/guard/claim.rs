@@ -154,12 +154,7 @@ async fn look_first<S: Store>(
     call: &Call,
     lane: &mut Lane<S>,
 ) -> StoreResult<Option<Step<S>>> {
-    let connection = lane.connection(inner).await?;
-    let read = inner.within(S::read(connection, &call.claim.key)).await;
-    if let Err(error) = &read {
-        lane.doubt(error);
-    }
-    let Some(reading) = read? else { return Ok(None) };
+    let Some(reading) = lane.read(inner, &call.claim.key).await? else { return Ok(None) };
     // An earlier try of this very claim, whose reply was lost, is no twin.
     if reading.record.token.claim_id == call.claim.claim_id {
         return Ok(None);

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::guard::Inner;
 use crate::key::RecordKey;
-use crate::record::{Answer, Bindings, FencingToken, Status, Timestamp};
+use crate::record::{Answer, Bindings, FencingToken, Reading, Status, Timestamp};
 use crate::store::{ConnectionOf, Fault, Store, StoreResult};
 
 /// A turn to write, where writers take turns, and a connection once one was needed.
@@ -176,6 +176,16 @@ impl<S: Store> Lane<S> {
         {
             connection.close_on_drop();
         }
+    }
+
+    /// The record, as far as it is committed.
+    pub(super) async fn read(&mut self, inner: &Inner<S>, key: &RecordKey) -> StoreResult<Option<Reading>> {
+        let connection = self.connection(inner).await?;
+        let read = inner.within(S::read(connection, key)).await;
+        if let Err(error) = &read {
+            self.doubt(error);
+        }
+        read
     }
 
     /// Carries out one fenced change, again after faults that pass.

@@ -9,6 +9,7 @@ use crate::decision::Decision;
 use crate::error::Error;
 use crate::guard::claim::{Call, Claimed};
 use crate::guard::held::Held;
+use crate::guard::lane::Lane;
 use crate::guard::places::Place;
 use crate::guard::{Inner, unavailable};
 use crate::key::RecordKey;
@@ -98,8 +99,7 @@ impl<S: Store> Inner<S> {
     }
 
     async fn look(&self, key: &RecordKey) -> StoreResult<Option<Reading>> {
-        let mut connection = self.connection().await?;
-        self.within(S::read(&mut connection, key)).await
+        Lane::default().read(self, key).await
     }
 
     /// What a caller gets who may not claim: the recorded answer or an error.

@@ -218,18 +218,9 @@ impl<S: Store> Settling<S> {
         let key = self.key();
         let mut tries = Tries::few();
         loop {
-            let reading = match lane.connection(&self.inner).await {
-                Ok(connection) => self.inner.within(S::read(connection, key)).await,
-                Err(error) => Err(error),
-            };
-            match reading {
-                Ok(reading) => return Ok(reading),
-                Err(error) => {
-                    lane.doubt(&error);
-                    if !tries.again().await {
-                        return Err(error);
-                    }
-                }
+            match lane.read(&self.inner, key).await {
+                Err(_) if tries.again().await => {}
+                reading => return reading,
             }
         }
     }
