@@ -249,6 +249,32 @@ impl RecordKey {
         Self { scope, route, key }
     }
 
+    /// The address in the words of the database, for looking a record up.
+    ///
+    /// Route and key need only fit into their columns, since those of outbox handlers are made by the library
+    /// and are none that a client could send.
+    ///
+    /// ```
+    /// use idem_runtime::RecordKey;
+    ///
+    /// assert!(RecordKey::stored("acme", "user-7", "outbox:order.created:1:send-mail", "event-1").is_ok());
+    /// assert!(RecordKey::stored("acme", "user-7", "orders.create", "").is_err());
+    /// # Ok::<(), idem_runtime::KeyError>(())
+    /// ```
+    pub fn stored(
+        tenant: impl Into<String>,
+        user: impl Into<String>,
+        route: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Result<Self, KeyError> {
+        let (route, key) = (route.into(), key.into());
+        for (part, text) in [("route", &route), ("idempotency key", &key)] {
+            check(part, text, MAX_PART, "control characters are not allowed", |c| !c.is_control())?;
+        }
+        let scope = Scope::new(tenant, user)?;
+        Ok(Self::new(scope, Route::stored(route), IdempotencyKey::stored(key)))
+    }
+
     /// Tenant and user.
     #[must_use]
     pub fn scope(&self) -> &Scope {
