@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use idem_runtime::store::{ConnectionOf, Inspect};
-use sqlx::pool::{PoolConnection, PoolOptions};
+use sqlx::Connection;
+use sqlx::pool::PoolOptions;
 use url::Url;
 
 use super::Error;
@@ -94,22 +95,24 @@ pub(super) struct Database<'a, S: Inspect> {
 }
 
 impl<S: Inspect> Database<'_, S> {
-    /// A pool of one connection.
+    /// A pool of one connection, for what takes a pool.
     pub(super) async fn pool(&self) -> Result<sqlx::Pool<S>, Error> {
         let options = PoolOptions::<S>::new().max_connections(1).acquire_timeout(PATIENCE);
-        options.connect(&self.url.0).await.map_err(|error| self.url.error(&error))
+        self.ask(options.connect(&self.url.0).await)
     }
 
-    /// One connection.
-    pub(super) async fn connection(&self) -> Result<PoolConnection<S>, Error> {
-        self.pool().await?.acquire().await.map_err(|error| self.url.error(&error))
+    /// One connection; without a pool, which would try again for long and then not say why in vain.
+    pub(super) async fn connection(&self) -> Result<ConnectionOf<S>, Error> {
+        match tokio::time::timeout(PATIENCE, ConnectionOf::<S>::connect(&self.url.0)).await {
+            Ok(connected) => self.ask(connected),
+            Err(_) => Err(self.url.error(&"no answer within ten seconds")),
+        }
     }
 
     /// One connection to a database that has our tables.
-    pub(super) async fn records(&self) -> Result<PoolConnection<S>, Error> {
+    pub(super) async fn records(&self) -> Result<ConnectionOf<S>, Error> {
         let mut connection = self.connection().await?;
-        let conn: &mut ConnectionOf<S> = &mut connection;
-        if self.ask(S::has_schema(conn).await)? {
+        if self.ask(S::has_schema(&mut connection).await)? {
             return Ok(connection);
         }
         Err(self.url.error(&"the table idempotency_records is missing or outdated: run `idem migrate`"))

@@ -52,13 +52,13 @@ impl Job for Args {
         if self.print {
             return Ok(Answer { text: script::<S>(), outcome: Outcome::Clean });
         }
-        let pool = database.pool().await?;
-        let mut connection = database.ask(pool.acquire().await)?;
+        let mut connection = database.connection().await?;
         let before = pending::<S>(database, &mut connection).await?;
         drop(connection);
         let (applied, pending) = if self.check {
             (Vec::new(), before)
         } else {
+            let pool = database.pool().await?;
             database.ask(S::migrate(&pool).await)?;
             (before, Vec::new())
         };
