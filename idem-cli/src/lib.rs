@@ -28,6 +28,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "idem",
     version,
+    long_about = None,
     about = "Makes a write happen once: audits a source, and shows what the records of a database say"
 )]
 pub struct Cli {
