@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::http::StatusCode;
-use idem_runtime::axum::{Router, post as post_to};
 use idem_runtime::store::{NewClaim, Store};
 use idem_runtime::{
-    Answer, Bindings, Comparison, Defaults, FencingToken, Idempotency, Mode, Mutation, Next, OnLapse, Policy,
-    RecordKey, Route, Terms, Timestamp, Verdict, compare_hashes, diagnose, idempotent,
+    Answer, Bindings, Comparison, FencingToken, Next, RecordKey, Route, Timestamp, Verdict, compare_hashes,
+    diagnose,
 };
-use idem_tests::shop::{NewOrder, Shop};
 use idem_tests::{Fixture, OnSqlite, key, scope};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -19,93 +16,13 @@ use uuid::Uuid;
 use crate::client::post;
 use crate::site::{Site, record};
 
+mod ways;
+
+use ways::{WAYS, Way, site};
+
 /// Whole hours, so that the moments that really pass during a test decide nothing.
 const HOUR: Duration = Duration::from_hours(1);
-const DEFAULTS: Defaults = Defaults {
-    ttl: Duration::from_hours(100),
-    lease: Duration::from_hours(10),
-    max_run: Duration::from_hours(10),
-};
 const REQUESTS: [&str; 2] = [r#"{"name":"book"}"#, r#"{"name":"pen"}"#];
-
-/// One route for each way in which terms can decide: its path, its name, and what it declares.
-struct Way {
-    path: &'static str,
-    route: &'static str,
-    mode: Mode,
-    on_lapse: OnLapse,
-    retry_failed: bool,
-}
-
-const fn way(
-    path: &'static str,
-    route: &'static str,
-    mode: Mode,
-    on_lapse: OnLapse,
-    retry_failed: bool,
-) -> Way {
-    Way { path, route, mode, on_lapse, retry_failed }
-}
-
-const WAYS: [Way; 6] = [
-    way("/inside", "diagnosis.inside", Mode::Transactional, OnLapse::Rerun, false),
-    way("/inside/again", "diagnosis.inside.again", Mode::Transactional, OnLapse::Rerun, true),
-    way("/outside", "diagnosis.outside", Mode::External, OnLapse::Rerun, false),
-    way("/outside/again", "diagnosis.outside.again", Mode::External, OnLapse::Rerun, true),
-    way("/refuse", "diagnosis.refuse", Mode::External, OnLapse::Refuse, false),
-    way("/refuse/again", "diagnosis.refuse.again", Mode::External, OnLapse::Refuse, true),
-];
-
-impl Way {
-    fn terms(&self) -> Terms {
-        let policy = Policy::new(self.route).unwrap().on_lapse(self.on_lapse).retry_failed(self.retry_failed);
-        policy.terms(self.mode, &DEFAULTS).unwrap()
-    }
-}
-
-macro_rules! inside {
-    ($name:ident, $route:tt, $retry:tt) => {
-        #[idempotent(route = $route, retry_failed = $retry)]
-        async fn $name<F: Fixture>(
-            idem: Idempotency<F::S>,
-            mutation: &mut Mutation<F::S>,
-            Json(order): Json<NewOrder>,
-        ) -> (StatusCode, String) {
-            F::effect(mutation, &order.name).await.unwrap();
-            (StatusCode::CREATED, order.name)
-        }
-    };
-}
-
-macro_rules! outside {
-    ($name:ident, $route:tt, $retry:tt, $on_lapse:tt) => {
-        #[idempotent(route = $route, retry_failed = $retry, on_lapse = $on_lapse)]
-        async fn $name<F: Fixture>(
-            idem: Idempotency<F::S>,
-            Json(order): Json<NewOrder>,
-        ) -> (StatusCode, String) {
-            (StatusCode::CREATED, order.name)
-        }
-    };
-}
-
-inside!(inside, "diagnosis.inside", false);
-inside!(inside_again, "diagnosis.inside.again", true);
-outside!(outside, "diagnosis.outside", false, "rerun");
-outside!(outside_again, "diagnosis.outside.again", true, "rerun");
-outside!(refuse, "diagnosis.refuse", false, "refuse");
-outside!(refuse_again, "diagnosis.refuse.again", true, "refuse");
-
-async fn site<F: Fixture>() -> Site<F> {
-    let routes = Router::new()
-        .route(WAYS[0].path, post_to(inside::<F>))
-        .route(WAYS[1].path, post_to(inside_again::<F>))
-        .route(WAYS[2].path, post_to(outside::<F>))
-        .route(WAYS[3].path, post_to(outside_again::<F>))
-        .route(WAYS[4].path, post_to(refuse::<F>))
-        .route(WAYS[5].path, post_to(refuse_again::<F>));
-    Site::built(|builder| builder.defaults(DEFAULTS), |shop: Shop<F>| shop.serves(routes)).await
-}
 
 /// One step of a past; each belongs to the last claim.
 #[derive(Debug, Clone, Copy)]
