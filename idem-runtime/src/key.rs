@@ -140,7 +140,6 @@ impl IdempotencyKey {
     }
 
     /// A key that a database holds: it was checked when it was written.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored(key: String) -> Self {
         Self(key)
     }
@@ -204,7 +203,6 @@ impl Route {
     }
 
     /// A route that a database holds: it was checked when it was written.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored(route: String) -> Self {
         Self(route)
     }
