@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 pub use args::Args;
 
-use crate::Outcome;
+use crate::{Answer, Outcome};
 use baseline::Baseline;
 
 /// Long chains of method calls nest as deeply as they are long, and the audit follows them by recursion.
@@ -54,15 +54,6 @@ pub enum Error {
     /// The audit itself broke.
     #[error("the audit broke down, which is a defect of it: {0}")]
     Broken(String),
-}
-
-/// What the audit has to say, and how the program ends.
-#[derive(Debug)]
-pub struct Answer {
-    /// What goes to the standard output; colours are in it and go away where there is no terminal.
-    pub text: String,
-    /// Whether something denied was found.
-    pub outcome: Outcome,
 }
 
 /// Audits what the arguments name.

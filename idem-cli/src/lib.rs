@@ -1,10 +1,14 @@
 //! The command line of idem, as a library so that tests can call it.
 //!
-//! `idem audit` reads source and needs neither a database nor the runtime.
+//! `idem audit` reads source and needs neither a database nor the runtime. The other commands are for whoever
+//! runs an application: they look at its records through the stores of the runtime.
 
 #![forbid(unsafe_code)]
 
 pub mod audit;
+#[cfg(feature = "database")]
+pub mod operate;
+mod pages;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -24,7 +28,8 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "idem",
     version,
-    about = "Makes a write happen once, and shows which writes do not say so yet"
+    long_about = None,
+    about = "Makes a write happen once: audits a source, and shows what the records of a database say"
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -34,6 +39,33 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Audit(audit::Args),
+    #[cfg(feature = "database")]
+    #[command(flatten)]
+    Operate(operate::Command),
+    #[command(flatten)]
+    Page(pages::Page),
+}
+
+/// What a command has to say, and how the program ends.
+#[derive(Debug)]
+pub struct Answer {
+    /// What goes to the standard output; colours are in it and go away where there is no terminal.
+    pub text: String,
+    /// Whether something was found that must not be.
+    pub outcome: Outcome,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The audit failed.
+    #[error(transparent)]
+    Audit(#[from] audit::Error),
+    /// A command on a database failed.
+    #[cfg(feature = "database")]
+    #[error(transparent)]
+    Operate(#[from] operate::Error),
 }
 
 /// How the program ends.
@@ -43,7 +75,7 @@ pub enum Outcome {
     Clean,
     /// Something was found that must not be.
     Denied,
-    /// The question could not be answered: a wrong path, a source that cannot be parsed.
+    /// The question could not be answered: a wrong path, a source that cannot be parsed, no database.
     Unusable,
 }
 
@@ -65,11 +97,15 @@ impl Cli {
     ///
     /// let answer = idem_cli::Cli::parse_from(["idem", "audit", "--explain", "IDEM001"]).answer()?;
     /// assert!(answer.text.starts_with("# IDEM001"));
-    /// # Ok::<(), idem_cli::audit::Error>(())
+    /// # Ok::<(), idem_cli::Error>(())
     /// ```
-    pub fn answer(&self) -> Result<audit::Answer, audit::Error> {
-        let Command::Audit(args) = &self.command;
-        audit::run(args)
+    pub fn answer(&self) -> Result<Answer, Error> {
+        match &self.command {
+            Command::Audit(args) => Ok(audit::run(args)?),
+            #[cfg(feature = "database")]
+            Command::Operate(command) => Ok(operate::run(command)?),
+            Command::Page(page) => Ok(page.answer()),
+        }
     }
 
     /// Does what was asked and prints the answer.

@@ -140,7 +140,6 @@ impl IdempotencyKey {
     }
 
     /// A key that a database holds: it was checked when it was written.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored(key: String) -> Self {
         Self(key)
     }
@@ -204,7 +203,6 @@ impl Route {
     }
 
     /// A route that a database holds: it was checked when it was written.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored(route: String) -> Self {
         Self(route)
     }
@@ -247,6 +245,32 @@ impl RecordKey {
     #[must_use]
     pub fn new(scope: Scope, route: Route, key: IdempotencyKey) -> Self {
         Self { scope, route, key }
+    }
+
+    /// The address in the words of the database, for looking a record up.
+    ///
+    /// Route and key need only fit into their columns, since those of outbox handlers are made by the library
+    /// and are none that a client could send.
+    ///
+    /// ```
+    /// use idem_runtime::RecordKey;
+    ///
+    /// assert!(RecordKey::stored("acme", "user-7", "outbox:order.created:1:send-mail", "event-1").is_ok());
+    /// assert!(RecordKey::stored("acme", "user-7", "orders.create", "").is_err());
+    /// # Ok::<(), idem_runtime::KeyError>(())
+    /// ```
+    pub fn stored(
+        tenant: impl Into<String>,
+        user: impl Into<String>,
+        route: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Result<Self, KeyError> {
+        let (route, key) = (route.into(), key.into());
+        for (part, text) in [("route", &route), ("idempotency key", &key)] {
+            check(part, text, MAX_PART, "control characters are not allowed", |c| !c.is_control())?;
+        }
+        let scope = Scope::new(tenant, user)?;
+        Ok(Self::new(scope, Route::stored(route), IdempotencyKey::stored(key)))
     }
 
     /// Tenant and user.

@@ -10,6 +10,7 @@
 //! - [`exempt`](macro@exempt) and [`read_only`](macro@read_only) are the other two stances; [`service`] asks every
 //!   public function of a block for one, and [`registry`] lists them all.
 //! - [`decide`] is the one place that says what a request gets from a record.
+//! - [`diagnose`] says to an operator what the next request would get, and why.
 //! - [`store`] carries it out on each database.
 //!
 //! | feature | default | what it brings |
@@ -25,6 +26,7 @@
 #[cfg(feature = "axum")]
 pub mod axum;
 mod decision;
+mod diagnosis;
 mod error;
 pub mod fingerprint;
 mod guard;
@@ -39,6 +41,7 @@ pub mod registry;
 pub mod store;
 
 pub use decision::{ClaimKind, Decision, decide, is_over};
+pub use diagnosis::{Diagnosis, Next, Verdict, compare_hashes, diagnose};
 pub use error::{Cause, Error};
 pub use fingerprint::{Comparison, Fingerprint, FingerprintError, HttpRequest, Keyring, Secret};
 pub use guard::{

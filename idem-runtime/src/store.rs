@@ -14,6 +14,7 @@ use crate::key::RecordKey;
 use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
+mod inspect;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod migrate;
 #[cfg(feature = "postgres")]
@@ -22,6 +23,8 @@ mod postgres;
 mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+
+pub use inspect::{Capacity, Due, Filter, Group, Inspect, Release};
 
 pub(crate) mod sealed {
     /// Keeps `Store` ours: a database is added with its statements and its contract tests, or not at all.

@@ -72,12 +72,19 @@ impl<S: Store> Inner<S> {
     ///
     /// Dropped before it is ready, the claim is released as soon as it has been made.
     pub(super) async fn claim(self: &Arc<Self>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
-        let claiming = claim(Arc::clone(self), call).in_current_span();
+        // For an operator, who asks by this hash what a request would get. Not by default: it is made of the payload.
+        let span = tracing::debug_span!(
+            "idem.claim",
+            route = call.claim.key.route().as_str(),
+            request_hash = %call.claim.request_hash
+        );
+        let claiming = claim(Arc::clone(self), call).instrument(span).in_current_span();
         Uninterrupted::new(&self.tasks, claiming).await
     }
 }
 
 async fn claim<S: Store>(inner: Arc<Inner<S>>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
+    tracing::debug!("a request asks for its claim");
     let mut tries = Tries::few();
     loop {
         let error = match claim_once(&inner, &call).await {

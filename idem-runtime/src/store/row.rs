@@ -12,10 +12,16 @@ use crate::record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record,
 /// The columns of a record in the order in which every statement selects them, with the time as `now`.
 macro_rules! record_columns {
     ($now:literal) => {
+        record_columns!($now, "response_body")
+    };
+    // With another expression in place of the body, which a list of records does without.
+    ($now:literal, $body:literal) => {
         concat!(
             "tenant_id, user_id, route, idempotency_key, request_hash, request_fields, status, attempt, ",
             "claim_id, revision, locked_until, expires_at, response_code, response_headers, ",
-            "response_content_type, response_body, task_id, outbox_event_id, mode, on_lapse, retry_failed, ",
+            "response_content_type, ",
+            $body,
+            ", task_id, outbox_event_id, mode, on_lapse, retry_failed, ",
             "ttl_ms, lease_ms, wait_ms, max_run_ms, outcome_unknown, released_at, created_at, updated_at, ",
             "completed_at, ",
             $now,

@@ -14,10 +14,13 @@ use crate::key::RecordKey;
 use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
+mod inspect;
 mod sql;
 
-const MIGRATIONS: &[Step] =
-    &[(1, "idempotency records", include_str!("../../migrations/sqlite/0001_idempotency_records.sql"))];
+const MIGRATIONS: &[Step] = &[
+    (1, "idempotency records", include_str!("../../migrations/sqlite/0001_idempotency_records.sql")),
+    (2, "idempotency releases", include_str!("../../migrations/sqlite/0002_idempotency_releases.sql")),
+];
 
 impl super::sealed::Sealed for Sqlite {}
 

@@ -3,6 +3,7 @@
 //! No test waits for a time: it waits until a request has reached a place, or a record a state.
 
 mod client;
+mod diagnosis;
 mod disconnect;
 mod failures;
 mod honest;

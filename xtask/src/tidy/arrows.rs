@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "fingerprint",
     "error",
     "decision",
+    "diagnosis",
     "store",
     "mutation",
     "read_pool",

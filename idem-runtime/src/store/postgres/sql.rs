@@ -215,3 +215,5 @@ pub(super) const PURGE: &str = concat!(
     over!("statement_timestamp() - interval '1 millisecond' * $2::bigint"),
     " ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED))"
 );
+
+pub(super) mod inspect;

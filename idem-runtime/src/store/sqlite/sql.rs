@@ -240,3 +240,5 @@ pub(super) const PURGE: &str = concat!(
     over!(concat!(now!(), " - ?2 * 1000")),
     " ORDER BY sweep_after LIMIT ?1)"
 );
+
+pub(super) mod inspect;

@@ -1,0 +1,80 @@
+//! `idem list` and `idem stats`.
+
+use std::time::Duration;
+
+use idem_runtime::{Mode, OnLapse};
+use idem_tests::{Fixture, on_every_database};
+use serde_json::Value;
+
+use crate::at::{At, check, inside, terms};
+
+fn keys(json: &Value) -> Vec<String> {
+    let records = json["records"].as_array().unwrap();
+    records.iter().map(|record| record["idempotency_key"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn pages_follow_each_other_without_gap_or_overlap<F: Fixture>() {
+    let at = At::<F>::fresh().await;
+    for name in ["c", "B", "a", "b", "A"] {
+        at.succeed(name, b"{}").await;
+    }
+    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let mut arguments = vec!["list", "--limit", "2", "--json"];
+        if let Some(cursor) = &cursor {
+            arguments.extend(["--after", cursor]);
+        }
+        let page = at.idem(&arguments).ended(0).json();
+        all.extend(keys(&page));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(all, ["A", "B", "a", "b", "c"], "byte by byte");
+    at.idem(&["list", "--after", "nonsense"]).ended(2);
+}
+
+async fn each_filter_leaves_the_others_out<F: Fixture>() {
+    let at = At::<F>::fresh().await;
+    at.succeed("old", b"{}").await;
+    at.pass(Duration::from_hours(2)).await;
+    at.claim("at-work", inside()).await;
+    at.lapse("stuck", inside()).await;
+    for (filter, wanted) in [
+        (&["--stuck"][..], &["stuck"][..]),
+        (&["--status", "succeeded"], &["old"]),
+        (&["--status", "processing"], &["at-work", "stuck"]),
+        (&["--older-than", "1h"], &["old"]),
+        (&["--tenant-id", "acme", "--user-id", "user-7"], &["at-work", "old", "stuck"]),
+        (&["--tenant-id", "ACME"], &[]),
+        (&["--user-id", "nobody"], &[]),
+        (&["--route", "orders.delete"], &[]),
+    ] {
+        let json = at.idem(&[&["list", "--json"], filter].concat()).ended(0).json();
+        assert_eq!(keys(&json), wanted, "{filter:?}");
+    }
+    check("list.json", at.idem(&["list", "--stuck", "--json"]).ended(0).json());
+    let text = at.idem(&["list", "--stuck"]).ended(0).out();
+    assert!(text.starts_with("TENANT") && text.contains("stuck") && !text.contains('\u{1b}'), "{text}");
+    assert_eq!(at.idem(&["list", "--tenant-id", "x"]).ended(0).out(), "no records\n");
+}
+
+async fn stats_count_by_route_and_status_and_tell_of_the_stuck<F: Fixture>() {
+    let at = At::<F>::fresh().await;
+    assert_eq!(at.idem(&["stats"]).ended(0).out(), "0 records\n");
+    at.succeed("a", b"{}").await;
+    at.succeed("b", b"{}").await;
+    at.idem(&["stats"]).ended(0);
+    at.claim("at-work", inside()).await;
+    at.lapse("stuck", terms(Mode::External, OnLapse::Refuse, false)).await;
+    check("stats.json", at.idem(&["stats", "--json"]).ended(1).json());
+    let text = at.idem(&["stats"]).ended(1).out();
+    assert!(text.contains("4 records\n1 stuck"), "{text}");
+}
+
+on_every_database! {
+    pages_follow_each_other_without_gap_or_overlap,
+    each_filter_leaves_the_others_out,
+    stats_count_by_route_and_status_and_tell_of_the_stuck,
+}

@@ -1,0 +1,13 @@
+//! The commands on a database: the real program, on every database, with records in every state.
+//!
+//! The snapshots hold the shape of the JSON, and both databases are held to the same ones.
+
+mod at;
+mod diagnose;
+mod doctor;
+mod listing;
+mod pages;
+mod release;
+mod schema;
+mod secrets;
+mod sweeps;
