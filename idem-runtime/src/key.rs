@@ -140,7 +140,7 @@ impl IdempotencyKey {
     }
 
     /// A key that a database holds: it was checked when it was written.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored(key: String) -> Self {
         Self(key)
     }
@@ -204,7 +204,7 @@ impl Route {
     }
 
     /// A route that a database holds: it was checked when it was written.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored(route: String) -> Self {
         Self(route)
     }
