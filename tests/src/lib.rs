@@ -7,11 +7,15 @@ use idem_runtime::store::{ConnectionOf, Store};
 use idem_runtime::{GuardBuilder, IdempotencyKey, IdempotencyMutationGuard, Policy, Scope};
 use sqlx::Pool;
 
+#[cfg(feature = "mysql")]
+mod on_mysql;
 #[cfg(feature = "postgres")]
 mod on_postgres;
 mod on_sqlite;
 pub mod shop;
 
+#[cfg(feature = "mysql")]
+pub use on_mysql::OnMysql;
 #[cfg(feature = "postgres")]
 pub use on_postgres::OnPostgres;
 pub use on_sqlite::OnSqlite;
@@ -116,6 +120,16 @@ macro_rules! on_every_database {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $name() {
                     Box::pin(super::$name::<$crate::OnPostgres>()).await;
+                }
+            )+
+        }
+
+        #[cfg(feature = "mysql")]
+        mod mysql {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    Box::pin(super::$name::<$crate::OnMysql>()).await;
                 }
             )+
         }
