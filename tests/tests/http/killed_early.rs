@@ -43,9 +43,8 @@ impl Locked for OnPostgres {
 #[cfg(feature = "mysql")]
 impl Locked for OnMysql {
     const LOCK: &[&str] = &["BEGIN", "SELECT attempt FROM idempotency_records FOR UPDATE"];
-    const WAITING: &str = "SELECT count(*) FROM information_schema.innodb_trx \
-                           JOIN information_schema.processlist ON id = trx_mysql_thread_id \
-                           WHERE trx_state = 'LOCK WAIT' AND db = DATABASE()";
+    const WAITING: &str = "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
+                           AND id <> CONNECTION_ID() AND info LIKE '%INTO idempotency_records%'";
     /// A claim waits for one second.
     const BURY: &str = "SELECT CAST(sleep(2) AS SIGNED)";
 }
