@@ -60,7 +60,8 @@ pub(crate) use uninterrupted::Begun;
 
 /// Makes a guarded body run once per tenant, user, route and key. Cheap to clone.
 ///
-/// Each database has its own alias: `idem_runtime::sqlite::Guard`, `idem_runtime::postgres::Guard`.
+/// Each database has its own alias: `idem_runtime::sqlite::Guard`,
+/// `idem_runtime::postgres::Guard`, `idem_runtime::mysql::Guard`.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -17,8 +17,8 @@
 //! |---|---|---|
 //! | `sqlite` | yes | the store on SQLite, compiled in |
 //! | `postgres` | no | the store on PostgreSQL 13 and later |
+//! | `mysql` | no | the store on MySQL 8 and MariaDB 10.6 and later |
 //! | `axum` | yes | extractor, replayed answers and typed routes for axum 0.8 |
-//! | `mysql` | no | reserved |
 
 #![forbid(unsafe_code)]
 #![warn(clippy::unwrap_used)]
@@ -233,4 +233,22 @@ pub mod postgres {
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::Postgres, I>;
+}
+
+/// The guard on MySQL 8 and MariaDB 10.6 and later.
+#[cfg(feature = "mysql")]
+pub mod mysql {
+    /// The guard; short for [`crate::IdempotencyMutationGuard`].
+    pub type Guard = crate::IdempotencyMutationGuard<sqlx::MySql>;
+    /// The guard under its long name.
+    pub type IdempotencyMutationGuard = Guard;
+    /// A request at the guard, of the application's own identity or of the one named as `I`.
+    pub type Idempotency<I = crate::Own> = crate::Idempotency<sqlx::MySql, I>;
+    /// The body's transaction.
+    pub type Mutation = crate::Mutation<sqlx::MySql>;
+    /// The body's claim in external mode.
+    pub type Claim = crate::Claim<sqlx::MySql>;
+    /// The first argument of a handler that passes the request on to a guarded service function.
+    #[cfg(feature = "axum")]
+    pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::MySql, I>;
 }

@@ -15,11 +15,13 @@ use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod inspect;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 mod migrate;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -106,7 +108,8 @@ pub type ConnectionOf<S> = <S as sqlx::Database>::Connection;
 /// What a statement of the store gives.
 pub type StoreResult<T> = Result<T, sqlx::Error>;
 
-/// A database that holds idempotency records; implemented by `sqlx::Sqlite` and `sqlx::Postgres`.
+/// A database that holds idempotency records; implemented by `sqlx::Sqlite`, `sqlx::Postgres` and
+/// `sqlx::MySql`.
 ///
 /// Every method but the two that say otherwise runs on a connection without a transaction.
 pub trait Store: sqlx::Database + sealed::Sealed {
@@ -261,7 +264,7 @@ pub trait Store: sqlx::Database + sealed::Sealed {
 }
 
 /// Whole milliseconds for a bound value.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -67,6 +67,19 @@ impl Proxy {
     /// Outside a tokio runtime, or when no port is free.
     #[must_use]
     pub fn start(upstream: SocketAddr) -> Self {
+        Self::listen(upstream, true)
+    }
+
+    /// The same in front of any server: the bytes are not looked into, and [`Fault::Refuse`] alone can strike.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, or when no port is free.
+    #[must_use]
+    pub fn start_blind(upstream: SocketAddr) -> Self {
+        Self::listen(upstream, false)
+    }
+
+    fn listen(upstream: SocketAddr, reads_messages: bool) -> Self {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port is free");
         listener.set_nonblocking(true).expect("a listener can be non-blocking");
         let address = listener.local_addr().expect("a listener has an address");
@@ -77,7 +90,7 @@ impl Proxy {
             held: Mutex::default(),
             refusing: watch::Sender::new(false),
         });
-        let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared)));
+        let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared), reads_messages));
         Self { address, shared, accepting }
     }
 
@@ -159,7 +172,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>, reads_messages: bool) {
     let mut refusing = shared.refusing.subscribe();
     let mut connections = JoinSet::new();
     loop {
@@ -170,9 +183,13 @@ async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>
                 if !*refusing.borrow() {
                     let shared = Arc::clone(&shared);
                     connections.spawn(async move {
-                        if let Ok(server) = TcpStream::connect(upstream).await {
-                            connection::run(client, server, &shared).await;
+                        let Ok(mut server) = TcpStream::connect(upstream).await else { return };
+                        if reads_messages {
+                            return connection::run(client, server, &shared).await;
                         }
+                        let mut client = client;
+                        let _ = (client.set_nodelay(true), server.set_nodelay(true));
+                        let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                     });
                 }
             }

@@ -7,11 +7,15 @@ use idem_runtime::store::{ConnectionOf, Store};
 use idem_runtime::{GuardBuilder, IdempotencyKey, IdempotencyMutationGuard, Policy, Scope};
 use sqlx::Pool;
 
+#[cfg(feature = "mysql")]
+mod on_mysql;
 #[cfg(feature = "postgres")]
 mod on_postgres;
 mod on_sqlite;
 pub mod shop;
 
+#[cfg(feature = "mysql")]
+pub use on_mysql::OnMysql;
 #[cfg(feature = "postgres")]
 pub use on_postgres::OnPostgres;
 pub use on_sqlite::OnSqlite;
@@ -100,6 +104,24 @@ pub fn policy() -> Policy {
 /// Each name is an `async fn name<F: Fixture>()`; one that is left out of the list is dead code.
 #[macro_export]
 macro_rules! on_every_database {
+    ($($name:ident),+ $(,)?) => {
+        $crate::on_sqlite_and_postgres! { $($name),+ }
+
+        #[cfg(feature = "mysql")]
+        mod mysql {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    Box::pin(super::$name::<$crate::OnMysql>()).await;
+                }
+            )+
+        }
+    };
+}
+
+/// The same without MySQL, for what it does not have yet: a read pool.
+#[macro_export]
+macro_rules! on_sqlite_and_postgres {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
             $(

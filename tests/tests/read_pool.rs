@@ -1,7 +1,7 @@
 //! What a read pool refuses, and what of a checkout reaches the next: nothing.
 
 use idem_runtime::{ReadConnection, ReadPool, ReadPoolError, ReadStore};
-use idem_tests::{Fixture, OnSqlite, on_every_database};
+use idem_tests::{Fixture, OnSqlite, on_sqlite_and_postgres};
 use sqlx::Connection;
 
 /// One connection, so that each checkout meets what the one before left.
@@ -105,7 +105,7 @@ async fn a_checkout_that_is_given_up_half_way_leaves_nothing_open<F: Fixture<S: 
     }
 }
 
-on_every_database!(
+on_sqlite_and_postgres!(
     a_write_fails_with_the_error_of_the_database,
     a_checkout_sees_what_was_committed_before_it,
     savepoints_of_a_reader_end_with_their_checkout,

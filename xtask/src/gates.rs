@@ -23,8 +23,9 @@ pub(crate) enum Work {
 }
 
 /// All gates; a new one is a line here.
-pub(crate) fn all(root: &Path, database_url: &str) -> Result<Vec<Gate>> {
-    let with_server = |gate: Gate| gate.with("IDEM_TEST_POSTGRES_URL", database_url);
+pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
+    let with_server =
+        |gate: Gate| gate.with("IDEM_TEST_POSTGRES_URL", database_url).with("IDEM_TEST_MYSQL_URL", mysql_url);
     let mut gates = vec![
         cargo("format", "fmt --all --check"),
         Gate { name: "tidy".to_owned(), work: Work::Tidy },

@@ -6,8 +6,10 @@
 
 mod bench;
 mod gates;
+mod mariadb;
 mod packages;
 mod postgres;
+mod server;
 mod test;
 mod tidy;
 
@@ -20,11 +22,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The gates of this repository, and the server that its tests need.
+/// The gates of this repository, and the servers that its tests need.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Command {
-    /// Run every gate: installs what is missing, starts PostgreSQL, checks, tests, documentation, examples.
+    /// Run every gate: installs what is missing, starts the databases, checks, tests, documentation, examples.
     Test {
         /// Run the other gates too after one has failed.
         #[arg(long)]
@@ -32,6 +34,8 @@ enum Command {
     },
     /// Start the PostgreSQL server of the tests, print its URL and keep it until Ctrl-C.
     Postgres,
+    /// Start the MariaDB server of the tests, likewise.
+    Mariadb,
     /// Check the layout of the source tree.
     Tidy,
     /// Measure the guard against the same work without it, in interleaved slots of one run.
@@ -46,7 +50,7 @@ async fn main() -> ExitCode {
     let outcome = tokio::select! {
         outcome = run(&command) => outcome,
         interrupted = interruption() => match (interrupted, &command) {
-            (Ok(()), Command::Postgres) => Ok(true),
+            (Ok(()), Command::Postgres | Command::Mariadb) => Ok(true),
             (Ok(()), _) => Err("interrupted".into()),
             (Err(error), _) => Err(error),
         },
@@ -68,14 +72,24 @@ async fn run(command: &Command) -> Result<bool> {
         Command::Postgres => {
             packages::install_missing().await?;
             let server = postgres::Server::start().await?;
-            println!("export IDEM_TEST_POSTGRES_URL={}", server.url());
-            println!("its log is {}", server.log().display());
-            println!("Ctrl-C stops the server and removes its data");
-            std::future::pending().await
+            keep("IDEM_TEST_POSTGRES_URL", &server.url(), &server.log()).await
+        }
+        Command::Mariadb => {
+            packages::install_missing().await?;
+            let server = mariadb::Server::start().await?;
+            keep("IDEM_TEST_MYSQL_URL", &server.url(), &server.log()).await
         }
         Command::Tidy => tidy::run(root),
         Command::Bench(options) => bench::run(root, options).await,
     }
+}
+
+/// Says how to use a server, which runs as long as this does.
+async fn keep(variable: &str, url: &str, log: &Path) -> Result<bool> {
+    println!("export {variable}={url}");
+    println!("its log is {}", log.display());
+    println!("Ctrl-C stops the server and removes its data");
+    std::future::pending().await
 }
 
 /// Resolves at Ctrl-C, or when somebody asks this process to end.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use tokio::process::Command;
 
-use crate::{Result, postgres};
+use crate::{Result, mariadb, postgres};
 
 struct Need {
     what: &'static str,
@@ -23,6 +23,11 @@ const NEEDS: &[Need] = &[
         what: "the PostgreSQL server programs, for a test server of our own",
         packages: &["postgresql"],
         is_there: || postgres::programs().is_some(),
+    },
+    Need {
+        what: "the MariaDB server programs, likewise",
+        packages: &["mariadb-server"],
+        is_there: || mariadb::programs().is_some(),
     },
 ];
 

@@ -2,35 +2,31 @@
 //!
 //! Its durability settings stay as they are in production, since the framework looks at them when it starts.
 
-mod place;
-
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::Result;
-use place::{Owner, data_folder, free_ports};
+use crate::packages::{is_program, on_path};
+use crate::server::{Owner, Process, command, data_folder, free_ports};
 
-pub(crate) use place::programs;
-
+/// Where Debian keeps the server programs, which are on no PATH.
+const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 const SETTINGS: &[&str] = &[
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
     "shared_buffers=128MB",
     "max_connections=200",
 ];
-const START_WITHIN: Duration = Duration::from_mins(1);
-const STOP_WITHIN: Duration = Duration::from_secs(30);
+/// Fast shutdown first, then the one that waits for nobody.
+const STOP: &[Signal] = &[Signal::INT, Signal::QUIT, Signal::KILL];
 
 /// A running server. Fields are dropped in this order: the process first, then its data.
 #[derive(Debug)]
 pub(crate) struct Server {
-    _postmaster: Postmaster,
+    _process: Process,
     port: u16,
     folder: TempDir,
 }
@@ -40,10 +36,10 @@ impl Server {
     pub(crate) async fn start() -> Result<Self> {
         let programs =
             programs().ok_or("the PostgreSQL server programs (initdb, postgres) were not found")?;
-        let owner = Owner::needed()?;
-        let folder = data_folder(owner)?;
+        let owner = Owner::needed("postgres")?;
+        let folder = data_folder("idem-postgres-", owner)?;
         let data = folder.path().join("data");
-        let mut initdb = command(&programs.join("initdb"), owner, folder.path());
+        let mut initdb = command(&programs.join("initdb"), owner, folder.path(), "INT");
         // Nothing of a fresh folder is worth waiting for the disk; the server itself does wait.
         let arguments = "-A trust -U postgres -E UTF8 --locale=C --no-sync -D";
         initdb.args(arguments.split(' ')).arg(&data);
@@ -54,14 +50,15 @@ impl Server {
         let mut failure = "no port was free".into();
         for port in free_ports().take(5) {
             let log = log_in(folder.path());
-            let mut postgres = command(&programs.join("postgres"), owner, folder.path());
+            let mut postgres = command(&programs.join("postgres"), owner, folder.path(), "INT");
             postgres.arg("-D").arg(&data).args(["-p", &port.to_string()]);
             postgres.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
             let file = File::create(&log)?;
             let child = postgres.stdout(file.try_clone()?).stderr(file).spawn()?;
-            let mut postmaster = Postmaster(child);
-            if postmaster.is_ready(&data.join("postmaster.pid")).await? {
-                return Ok(Self { _postmaster: postmaster, port, folder });
+            let mut process = Process::new("PostgreSQL", child, STOP);
+            let lock_file = data.join("postmaster.pid");
+            if process.is_ready(|| says_ready(&lock_file)).await? {
+                return Ok(Self { _process: process, port, folder });
             }
             // Most likely somebody took the port after we looked.
             failure = format!("the server did not start:\n{}", fs::read_to_string(&log)?);
@@ -80,74 +77,30 @@ impl Server {
     }
 }
 
+/// Asking the port instead could be answered by somebody else's server.
+fn says_ready(lock_file: &Path) -> bool {
+    let lines = fs::read_to_string(lock_file).unwrap_or_default();
+    lines.lines().nth(7).is_some_and(|status| status.trim() == "ready")
+}
+
 fn log_in(folder: &Path) -> PathBuf {
     folder.join("log")
 }
 
-/// The process that all others of the server come from.
-#[derive(Debug)]
-struct Postmaster(Child);
-
-impl Postmaster {
-    /// Waits until the server says in its lock file that it is ready; `false` if it ended instead.
-    async fn is_ready(&mut self, lock_file: &Path) -> Result<bool> {
-        let start = Instant::now();
-        while start.elapsed() < START_WITHIN {
-            if self.0.try_wait()?.is_some() {
-                return Ok(false);
-            }
-            // Asking the port instead could be answered by somebody else's server.
-            let lines = fs::read_to_string(lock_file).unwrap_or_default();
-            if lines.lines().nth(7).is_some_and(|status| status.trim() == "ready") {
-                return Ok(true);
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Err("the server did not get ready".into())
-    }
-
-    fn has_ended_within(&mut self, limit: Duration) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < limit {
-            if self.0.try_wait().is_ok_and(|status| status.is_some()) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        false
-    }
+/// The folder with `initdb` and `postgres`: the newest of Debian's, or that on PATH.
+pub(crate) fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    folders.sort_by_key(|folder| version_of(folder));
+    folders.reverse();
+    folders.extend(on_path("initdb").and_then(|file| Some(file.parent()?.to_owned())));
+    folders
+        .into_iter()
+        .find(|folder| ["initdb", "postgres"].iter().all(|name| is_program(&folder.join(name))))
 }
 
-impl Drop for Postmaster {
-    fn drop(&mut self) {
-        // Fast shutdown first, then the one that waits for nobody. The id is ours until it was waited for.
-        for signal in [Signal::INT, Signal::QUIT, Signal::KILL] {
-            if self.has_ended_within(Duration::from_millis(1)) {
-                return;
-            }
-            if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-                let _ = kill_process(pid, signal);
-            }
-            if self.has_ended_within(STOP_WITHIN) {
-                return;
-            }
-        }
-        eprintln!("the PostgreSQL server with process id {} could not be stopped", self.0.id());
-    }
-}
-
-/// A command with no variables of ours, as those named PG* would change what it does.
-fn command(program: &Path, owner: Option<Owner>, folder: &Path) -> Command {
-    let mut command = Command::new("setpriv");
-    if let Some(owner) = owner {
-        let (user, group) = (owner.user.to_string(), owner.group.to_string());
-        command.args(["--reuid", &user, "--regid", &group, "--clear-groups"]);
-    }
-    // The kernel stops it, too, when we are killed and cannot; Ctrl-C reaches us alone.
-    command.args(["--pdeathsig", "INT"]).process_group(0);
-    command.arg(program).current_dir(folder).stdin(Stdio::null());
-    command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-    command
+fn version_of(folder: &Path) -> Option<u32> {
+    folder.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
 #[cfg(test)]

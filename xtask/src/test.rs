@@ -1,4 +1,4 @@
-//! `cargo xtask test`: prepares the machine, starts the server, runs the gates and counts them.
+//! `cargo xtask test`: prepares the machine, starts the servers, runs the gates and counts them.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
 use crate::gates::{self, Gate, Work};
-use crate::{Result, packages, postgres, tidy};
+use crate::{Result, mariadb, packages, postgres, tidy};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
@@ -33,8 +33,9 @@ impl fmt::Display for Outcome {
 /// Whether all gates passed. Stops at the first that fails, unless told otherwise.
 pub(crate) async fn run(root: &Path, keep_going: bool) -> Result<bool> {
     packages::install_missing().await?;
-    let server = postgres::Server::start().await?;
-    let gates = gates::all(root, &server.url())?;
+    let postgres = postgres::Server::start().await?;
+    let mariadb = mariadb::Server::start().await?;
+    let gates = gates::all(root, &postgres.url(), &mariadb.url())?;
     let mut outcomes = Vec::new();
     let mut failed = false;
     for gate in &gates {
@@ -46,7 +47,7 @@ pub(crate) async fn run(root: &Path, keep_going: bool) -> Result<bool> {
         failed |= outcome == Outcome::Failed;
         outcomes.push(outcome);
     }
-    drop(server);
+    drop((postgres, mariadb));
 
     println!();
     for (gate, outcome) in gates.iter().zip(&outcomes) {

@@ -40,7 +40,7 @@ use crate::store::Store;
     note = "implement `idem_runtime::axum::IdempotencyState` for `{Self}`: its `Identity` is your own extractor"
 )]
 pub trait IdempotencyState: Sized {
-    /// The database of the guard: `sqlx::Sqlite` or `sqlx::Postgres`.
+    /// The database of the guard: `sqlx::Sqlite`, `sqlx::Postgres` or `sqlx::MySql`.
     type Store: Store;
     /// The application's own extractor of the authenticated user; its rejection comes before any claim.
     type Identity: FromRequestParts<Self> + Send;

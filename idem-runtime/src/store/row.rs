@@ -49,7 +49,8 @@ where
     for<'r> Timestamp: Decode<'r, DB> + Type<DB>,
     &'static str: ColumnIndex<DB::Row>,
 {
-    let text = |column| row.try_get::<String, _>(column);
+    // Unchecked, as MySQL holds the key as bytes, which sqlx does not take for text by their type.
+    let text = |column| row.try_get_unchecked::<String, _>(column);
     let span = |column| -> Result<Duration, sqlx::Error> {
         Ok(Duration::from_millis(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0)))
     };
@@ -101,6 +102,7 @@ where
 }
 
 /// The reading of a row that `claim` has just inserted: what it wrote, and the moments of the database.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(super) fn first_claim(
     claim: &super::NewClaim,
     locked_until: Timestamp,

@@ -142,3 +142,6 @@ impl Business for sqlx::Postgres {
 
     shared_statements!("bigserial PRIMARY KEY");
 }
+
+#[cfg(feature = "mysql")]
+mod on_mysql;

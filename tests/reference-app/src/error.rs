@@ -9,7 +9,7 @@ use idem_runtime::BuildError;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The URL names no database that this build knows.
-    #[error("`{0}` names no database that this build knows: use sqlite: or postgres:")]
+    #[error("`{0}` names no database that this build knows: use sqlite:, postgres: or mysql:")]
     UnknownDatabase(String),
     /// The business tables could not be made.
     #[error("the database cannot be used")]

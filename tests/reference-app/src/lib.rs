@@ -1,6 +1,6 @@
 //! The reference app of the HTTP conformance cases: one route for each thing that a guarded route can be.
 //!
-//! It uses the public API of the framework alone, and runs on SQLite and on PostgreSQL with the same handlers.
+//! It uses the public API of the framework alone, and runs on SQLite, PostgreSQL and MySQL with the same handlers.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
-    /// `sqlite://path?mode=rwc` or `postgres://...`.
+    /// `sqlite://path?mode=rwc` `postgres://...` or `mysql://...`.
     #[arg(long)]
     pub database_url: String,
     /// Where entries into handlers are counted, apart from the guard's database; unless given, beside it.
@@ -85,6 +85,10 @@ pub async fn service(arguments: &Arguments) -> Result<axum::Router, StartError> 
     #[cfg(feature = "postgres")]
     if arguments.database_url.starts_with("postgres") {
         return Ok(router(App::<sqlx::Postgres>::open(arguments).await?));
+    }
+    #[cfg(feature = "mysql")]
+    if arguments.database_url.starts_with("mysql:") {
+        return Ok(router(App::<sqlx::MySql>::open(arguments).await?));
     }
     Err(StartError::UnknownDatabase(arguments.database_url.clone()))
 }

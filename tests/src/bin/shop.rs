@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use idem_runtime::{Defaults, IdempotencyMutationGuard};
+#[cfg(feature = "mysql")]
+use idem_tests::OnMysql;
 #[cfg(feature = "postgres")]
 use idem_tests::OnPostgres;
 use idem_tests::shop::Shop;
@@ -26,10 +28,15 @@ async fn main() {
     if arguments.database_url.starts_with("sqlite:") {
         return serve::<OnSqlite>(&arguments).await;
     }
+    #[cfg(feature = "mysql")]
+    if arguments.database_url.starts_with("mysql:") {
+        return serve::<OnMysql>(&arguments).await;
+    }
     #[cfg(feature = "postgres")]
-    serve::<OnPostgres>(&arguments).await;
-    #[cfg(not(feature = "postgres"))]
-    panic!("built without the feature `postgres`");
+    if arguments.database_url.starts_with("postgres") {
+        return serve::<OnPostgres>(&arguments).await;
+    }
+    panic!("built without the feature for this database");
 }
 
 async fn serve<F: Fixture>(arguments: &Arguments) {

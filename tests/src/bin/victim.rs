@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use idem_runtime::{Claim, Error, IdempotencyMutationGuard, Mode, Mutation, OnLapse, Outcome, Success};
+#[cfg(feature = "mysql")]
+use idem_tests::OnMysql;
 #[cfg(feature = "postgres")]
 use idem_tests::OnPostgres;
 use idem_tests::{Fixture, OnSqlite, key, policy, scope};
@@ -108,10 +110,15 @@ async fn main() {
     if database_url.starts_with("sqlite:") {
         return play::<OnSqlite>(&database_url, part).await;
     }
+    #[cfg(feature = "mysql")]
+    if database_url.starts_with("mysql:") {
+        return play::<OnMysql>(&database_url, part).await;
+    }
     #[cfg(feature = "postgres")]
-    play::<OnPostgres>(&database_url, part).await;
-    #[cfg(not(feature = "postgres"))]
-    panic!("built without the feature `postgres`");
+    if database_url.starts_with("postgres") {
+        return play::<OnPostgres>(&database_url, part).await;
+    }
+    panic!("built without the feature for this database");
 }
 
 async fn play<F: Fixture>(url: &str, part: Part) {

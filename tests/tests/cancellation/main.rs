@@ -110,9 +110,14 @@ pub(crate) async fn settle<F: Fixture>(guard: &Guard<F>) {
         F::execute(&mut borrowed, "BEGIN IMMEDIATE").await.expect("the next borrower is in no transaction");
         F::execute(&mut borrowed, "ROLLBACK").await.unwrap();
     } else {
-        let refused = F::execute(&mut borrowed, "SAVEPOINT probe").await.unwrap_err();
+        // Only inside a transaction a savepoint can be set and found again.
+        let probe = async {
+            F::execute(&mut borrowed, "SAVEPOINT probe").await?;
+            F::execute(&mut borrowed, "RELEASE SAVEPOINT probe").await
+        };
+        let refused = probe.await.expect_err("the next borrower is in no transaction");
         let code = refused.as_database_error().and_then(|error| error.code().map(String::from));
-        assert_eq!(code.as_deref(), Some("25P01"), "the next borrower is in no transaction: {refused}");
+        assert!(matches!(code.as_deref(), Some("25P01" | "42000")), "{refused}");
     }
     // What sqlx believes counts as well: at a depth of one this would send SAVEPOINT, and fail.
     borrowed.begin().await.unwrap().rollback().await.unwrap();

@@ -1,7 +1,11 @@
 //! The HTTP conformance cases against the reference app, as a process of its own on each database.
 
 mod app;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod behind_proxy;
 mod faults;
+#[cfg(feature = "mysql")]
+mod on_mysql;
 #[cfg(feature = "postgres")]
 mod on_postgres;
 mod on_sqlite;

@@ -1,24 +1,11 @@
 //! All cases on PostgreSQL; the store is away while a proxy in front of it refuses connections.
 
 use idem_test_support::postgres::PostgresDatabase;
-use idem_test_support::proxy::{Fault, Proxy};
+use idem_test_support::proxy::Proxy;
 use sqlx::ConnectOptions;
 
-use crate::app::{ReferenceApp, Store};
+use crate::app::ReferenceApp;
 use crate::run_all;
-
-impl Store for Proxy {
-    async fn take_away(&self) -> Result<(), String> {
-        self.arm(Fault::Refuse);
-        self.fired().await;
-        Ok(())
-    }
-
-    async fn give_back(&self) -> Result<(), String> {
-        self.heal();
-        Ok(())
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_case_holds_on_postgres() {

@@ -200,6 +200,12 @@ fn random_histories_on_postgres_agree_with_the_decision() {
     every_history_agrees::<idem_tests::OnPostgres>();
 }
 
+#[cfg(feature = "mysql")]
+#[test]
+fn random_histories_on_mysql_agree_with_the_decision() {
+    every_history_agrees::<idem_tests::OnMysql>();
+}
+
 /// The check can fail: a model that forgets one rule is told apart within a few histories.
 #[test]
 fn a_model_without_fencing_is_caught() {

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
+#[cfg(feature = "mysql")]
+use idem_tests::OnMysql;
 #[cfg(feature = "postgres")]
 use idem_tests::OnPostgres;
 use idem_tests::{Fixture, OnSqlite, on_every_database};
@@ -35,6 +37,16 @@ impl Locked for OnPostgres {
                            AND wait_event = 'relation'";
     const BURY: &str = "SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity \
                         WHERE datname = current_database() AND wait_event = 'relation'";
+}
+
+/// The gaps between the records are locked with them, as the level is REPEATABLE READ.
+#[cfg(feature = "mysql")]
+impl Locked for OnMysql {
+    const LOCK: &[&str] = &["BEGIN", "SELECT attempt FROM idempotency_records FOR UPDATE"];
+    const WAITING: &str = "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() \
+                           AND id <> CONNECTION_ID() AND info LIKE '%INTO idempotency_records%'";
+    /// A claim waits for one second.
+    const BURY: &str = "SELECT CAST(sleep(2) AS SIGNED)";
 }
 
 async fn a_server_killed_before_its_claim_commits_leaves_nothing_and_the_retry_is_the_first_run<F: Locked>() {

@@ -1,4 +1,4 @@
-//! Where the server finds its programs, its data and its port, and whom it runs as.
+//! Where a server of our own lives: its data, its port, and the user that it runs as.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,34 +9,32 @@ use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use crate::Result;
-use crate::packages::{is_program, on_path};
 
-/// Where Debian keeps the server programs, which are on no PATH.
-const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 /// Below the range that Linux takes client sockets from, so that none can sit on the port.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// Whom the server runs as when we are root, which it refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     pub(super) user: u32,
     pub(super) group: u32,
 }
 
 impl Owner {
-    /// The owner, when this process is root.
-    pub(super) fn needed() -> Result<Option<Self>> {
+    /// The owner, when this process is root: the user `name`, or else `nobody`.
+    pub(crate) fn needed(name: &str) -> Result<Option<Self>> {
         if !geteuid().is_root() {
             return Ok(None);
         }
         let accounts = fs::read_to_string("/etc/passwd")?;
-        let owner = Self::find(&accounts);
-        Ok(Some(owner.ok_or("PostgreSQL refuses to run as root, and there is no user postgres or nobody")?))
+        let owner = Self::find(&accounts, name);
+        let refusal = || format!("a server refuses to run as root, and there is no user {name} or nobody");
+        Ok(Some(owner.ok_or_else(refusal)?))
     }
 
-    /// Reads the user `postgres`, or else `nobody`, from the lines of `/etc/passwd`.
-    fn find(accounts: &str) -> Option<Self> {
-        ["postgres", "nobody"].iter().find_map(|name| {
+    /// Reads the user, or else `nobody`, from the lines of `/etc/passwd`.
+    fn find(accounts: &str, name: &str) -> Option<Self> {
+        [name, "nobody"].iter().find_map(|name| {
             let line = accounts.lines().find(|line| line.split(':').next() == Some(name))?;
             let mut fields = line.split(':').skip(2).map(str::parse);
             Some(Self { user: fields.next()?.ok()?, group: fields.next()?.ok()? })
@@ -44,25 +42,8 @@ impl Owner {
     }
 }
 
-/// The folder with `initdb` and `postgres`: the newest of Debian's, or that on PATH.
-pub(crate) fn programs() -> Option<PathBuf> {
-    let versions = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
-    folders.sort_by_key(|folder| version_of(folder));
-    folders.reverse();
-    folders.extend(on_path("initdb").and_then(|file| Some(file.parent()?.to_owned())));
-    folders
-        .into_iter()
-        .find(|folder| ["initdb", "postgres"].iter().all(|name| is_program(&folder.join(name))))
-}
-
-fn version_of(folder: &Path) -> Option<u32> {
-    folder.parent()?.file_name()?.to_str()?.parse().ok()
-}
-
 /// A folder of our own that the owner can reach: root's folder for temporary files may be closed to others.
-pub(super) fn data_folder(owner: Option<Owner>) -> Result<TempDir> {
-    let prefix = "idem-postgres-";
+pub(crate) fn data_folder(prefix: &str, owner: Option<Owner>) -> Result<TempDir> {
     let Some(owner) = owner else {
         return Ok(tempfile::Builder::new().prefix(prefix).tempdir()?);
     };
@@ -81,7 +62,7 @@ fn is_open_to_others(folder: &Path) -> bool {
 }
 
 /// Random ports that nobody listens on right now.
-pub(super) fn free_ports() -> impl Iterator<Item = u16> {
+pub(crate) fn free_ports() -> impl Iterator<Item = u16> {
     let tries = std::iter::repeat_with(|| fastrand::u16(PORTS)).take(1000);
     tries.filter(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok())
 }
@@ -91,11 +72,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_is_postgres_or_else_nobody() {
+    fn the_owner_is_the_user_of_that_name_or_else_nobody() {
         let nobody = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533:nobody:/:/bin/false\n";
-        assert_eq!(Owner::find(nobody), Some(Owner { user: 65534, group: 65533 }));
+        assert_eq!(Owner::find(nobody, "postgres"), Some(Owner { user: 65534, group: 65533 }));
         let both = format!("{nobody}postgres:x:101:104::/var/lib/postgresql:/bin/sh\n");
-        assert_eq!(Owner::find(&both), Some(Owner { user: 101, group: 104 }));
-        assert_eq!(Owner::find("root:x:0:0:root:/root:/bin/sh\n"), None);
+        assert_eq!(Owner::find(&both, "postgres"), Some(Owner { user: 101, group: 104 }));
+        assert_eq!(Owner::find("root:x:0:0:root:/root:/bin/sh\n", "postgres"), None);
     }
 }

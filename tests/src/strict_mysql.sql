@@ -1,0 +1,30 @@
+-- What the runtime promises of each row, as CHECKs. The shipped table goes without them for speed; every test
+-- runs under them, so that a statement that writes an impossible row fails at once.
+ALTER TABLE idempotency_records
+    ADD CHECK (OCTET_LENGTH(tenant_id) BETWEEN 1 AND 255),
+    ADD CHECK (OCTET_LENGTH(user_id) BETWEEN 1 AND 255),
+    ADD CHECK (OCTET_LENGTH(route) BETWEEN 1 AND 255),
+    ADD CHECK (OCTET_LENGTH(idempotency_key) BETWEEN 1 AND 255),
+    ADD CHECK (OCTET_LENGTH(request_hash) BETWEEN 1 AND 255),
+    ADD CHECK (status IN ('processing', 'succeeded', 'failed', 'expired')),
+    ADD CHECK (attempt >= 1),
+    ADD CHECK (revision >= 1),
+    ADD CHECK (response_code BETWEEN 100 AND 999),
+    ADD CHECK (OCTET_LENGTH(task_id) BETWEEN 1 AND 255),
+    ADD CHECK (OCTET_LENGTH(outbox_event_id) BETWEEN 1 AND 255),
+    ADD CHECK (mode IN ('transactional', 'external')),
+    ADD CHECK (on_lapse IN ('rerun', 'recover', 'refuse')),
+    ADD CHECK (ttl_ms > 0),
+    ADD CHECK (lease_ms > 0),
+    ADD CHECK (wait_ms >= 0),
+    ADD CHECK (max_run_ms > 0),
+    ADD CHECK (sweep_after <= expires_at),
+    ADD CHECK (locked_until IS NULL OR locked_until <= expires_at),
+    ADD CHECK (status <> 'succeeded' OR (response_code IS NOT NULL AND completed_at IS NOT NULL)),
+    ADD CHECK (status <> 'failed' OR completed_at IS NOT NULL),
+    ADD CHECK (status <> 'processing' OR (response_code IS NULL AND completed_at IS NULL)),
+    ADD CHECK (response_code IS NOT NULL OR
+               (response_headers IS NULL AND response_content_type IS NULL AND response_body IS NULL)),
+    ADD CHECK (released_at IS NULL OR (status IN ('failed', 'expired') AND response_code IS NULL)),
+    ADD CHECK (NOT outcome_unknown OR status = 'processing'),
+    ADD CHECK (mode = 'external' OR on_lapse = 'rerun');

@@ -1,0 +1,120 @@
+//! A MariaDB server of our own: fresh data, a free port, gone with the value.
+//!
+//! Its durability settings stay as they are in production, since the framework looks at them when it starts.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::Result;
+use crate::packages::{is_program, on_path};
+use crate::server::{Owner, Process, command, data_folder, free_ports};
+
+const SETTINGS: &[&str] = &[
+    "--bind-address=127.0.0.1",
+    "--skip-networking=0",
+    "--skip-name-resolve",
+    "--max-connections=400",
+    "--innodb-buffer-pool-size=128M",
+];
+const STOP: &[Signal] = &[Signal::TERM, Signal::KILL];
+/// Where Debian keeps the server program, which may be on no PATH of a user.
+const DEBIAN_FOLDER: &str = "/usr/sbin";
+
+/// A running server. Fields are dropped in this order: the process first, then its data.
+#[derive(Debug)]
+pub(crate) struct Server {
+    _process: Process,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Server {
+    /// Makes the data folder, starts the server and waits until it accepts connections.
+    pub(crate) async fn start() -> Result<Self> {
+        let programs =
+            programs().ok_or("the MariaDB programs (mariadbd, mariadb-install-db) were not found")?;
+        let owner = Owner::needed("mysql")?;
+        let folder = data_folder("idem-mariadb-", owner)?;
+        let data = folder.path().join("data");
+        let data_argument = format!("--datadir={}", data.display());
+        let mut install = command(&programs.install, owner, folder.path(), "TERM");
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        install.arg(&data_argument);
+        let output = tokio::process::Command::from(install).kill_on_drop(true).output().await?;
+        if !output.status.success() {
+            return Err(
+                format!("mariadb-install-db failed: {}", String::from_utf8_lossy(&output.stderr)).into()
+            );
+        }
+        let mut failure = "no port was free".into();
+        for port in free_ports().take(5) {
+            let (log, pid_file) = (log_in(folder.path()), folder.path().join("pid"));
+            let mut mariadbd = command(&programs.server, owner, folder.path(), "TERM");
+            mariadbd.args(["--no-defaults", &data_argument, &format!("--port={port}")]).args(SETTINGS);
+            mariadbd.arg(format!("--socket={}", folder.path().join("socket").display()));
+            mariadbd.arg(format!("--pid-file={}", pid_file.display()));
+            let file = File::create(&log)?;
+            let child = mariadbd.stdout(file.try_clone()?).stderr(file).spawn()?;
+            let mut process = Process::new("MariaDB", child, STOP);
+            if process.is_ready(|| says_ready(&log)).await? {
+                return Ok(Self { _process: process, port, folder });
+            }
+            // Most likely somebody took the port after we looked.
+            failure = format!("the server did not start:\n{}", fs::read_to_string(&log)?);
+        }
+        Err(failure.into())
+    }
+
+    /// How a superuser connects.
+    pub(crate) fn url(&self) -> String {
+        format!("mysql://root@127.0.0.1:{}/mysql", self.port)
+    }
+
+    /// Where the server writes what it does.
+    pub(crate) fn log(&self) -> PathBuf {
+        log_in(self.folder.path())
+    }
+}
+
+/// Asking the port instead could be answered by somebody else's server.
+fn says_ready(log: &Path) -> bool {
+    fs::read_to_string(log).is_ok_and(|log| log.contains("ready for connections"))
+}
+
+fn log_in(folder: &Path) -> PathBuf {
+    folder.join("log")
+}
+
+/// The programs of a server.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    server: PathBuf,
+    install: PathBuf,
+}
+
+/// The programs, if both are installed.
+pub(crate) fn programs() -> Option<Programs> {
+    let debian = Some(Path::new(DEBIAN_FOLDER).join("mariadbd")).filter(|file| is_program(file));
+    let server = on_path("mariadbd").or(debian)?;
+    Some(Programs { server, install: on_path("mariadb-install-db")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_listens_while_its_value_lives_and_leaves_nothing() {
+        let server = Server::start().await.unwrap();
+        let (address, log) = (("127.0.0.1", server.port), server.log());
+        assert!(server.url().contains(&server.port.to_string()));
+        std::net::TcpStream::connect(address).unwrap();
+        assert!(log.exists());
+        drop(server);
+        std::net::TcpStream::connect(address).unwrap_err();
+        assert!(!log.exists());
+    }
+}
