@@ -19,6 +19,7 @@ mod inspect;
 mod migrate;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
@@ -27,6 +28,9 @@ mod row;
 mod sqlite;
 
 pub use inspect::{Capacity, Due, Filter, Group, Inspect, Release};
+pub use outbox::{
+    EventChange, EventFilter, EventGroup, EventStatus, EventToken, NewEvent, Outbox, StoredEvent,
+};
 
 pub(crate) mod sealed {
     /// Keeps `Store` ours: a database is added with its statements and its contract tests, or not at all.

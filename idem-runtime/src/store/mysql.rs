@@ -16,11 +16,18 @@ use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod answer;
 mod fault;
+mod outbox;
 mod settings;
 mod sql;
 
-const MIGRATIONS: &[Step] =
-    &[(1, "idempotency records", include_str!("../../migrations/mysql/0001_idempotency_records.sql"))];
+const MIGRATIONS: &[Step] = &[
+    (1, "idempotency records", include_str!("../../migrations/mysql/0001_idempotency_records.sql")),
+    (
+        4,
+        "idempotency outbox events",
+        include_str!("../../migrations/mysql/0004_idempotency_outbox_events.sql"),
+    ),
+];
 
 impl super::sealed::Sealed for MySql {}
 
@@ -72,6 +79,15 @@ async fn moment(conn: &mut MySqlConnection, statement: Statement) -> StoreResult
     Ok(number(conn, statement).await?.map(Timestamp::from_micros))
 }
 
+/// What a probe says of the tables: whether all that it names is there.
+fn is_there<T>(probe: StoreResult<T>) -> StoreResult<bool> {
+    match probe {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(fault::number(&error), Some(fault::NO_TABLE | fault::NO_COLUMN)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 async fn touched(conn: &mut MySqlConnection, statement: Statement) -> StoreResult<bool> {
     Ok(number(conn, statement).await?.is_some())
 }
@@ -94,13 +110,7 @@ impl Store for MySql {
     }
 
     async fn has_schema(conn: &mut MySqlConnection) -> StoreResult<bool> {
-        match sqlx::query(sql::PROBE).execute(conn).await {
-            Ok(_) => Ok(true),
-            Err(error) if matches!(fault::number(&error), Some(fault::NO_TABLE | fault::NO_COLUMN)) => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
 
     async fn unsafe_settings(conn: &mut MySqlConnection) -> StoreResult<Vec<UnsafeSetting>> {

@@ -15,11 +15,17 @@ use crate::policy::{Mode, Terms};
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod inspect;
+mod outbox;
 mod sql;
 
 const MIGRATIONS: &[Step] = &[
     (1, "idempotency records", include_str!("../../migrations/postgres/0001_idempotency_records.sql")),
     (2, "idempotency releases", include_str!("../../migrations/postgres/0002_idempotency_releases.sql")),
+    (
+        4,
+        "idempotency outbox events",
+        include_str!("../../migrations/postgres/0004_idempotency_outbox_events.sql"),
+    ),
 ];
 
 impl super::sealed::Sealed for Postgres {}
@@ -80,6 +86,15 @@ async fn end_of_life(conn: &mut PgConnection, statement: Statement) -> StoreResu
     statement.fetch_optional(conn).await?.map(|row| row.try_get(0)).transpose()
 }
 
+/// What a probe says of the tables: whether all that it names is there.
+fn is_there<T>(probe: StoreResult<T>) -> StoreResult<bool> {
+    match probe {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(code(&error).as_deref(), Some("42P01" | "42703")) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 async fn touched(conn: &mut PgConnection, statement: Statement) -> StoreResult<bool> {
     Ok(statement.execute(conn).await?.rows_affected() == 1)
 }
@@ -92,11 +107,7 @@ impl Store for Postgres {
     }
 
     async fn has_schema(conn: &mut PgConnection) -> StoreResult<bool> {
-        match sqlx::query(sql::PROBE).execute(conn).await {
-            Ok(_) => Ok(true),
-            Err(error) if matches!(code(&error).as_deref(), Some("42P01" | "42703")) => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
 
     async fn unsafe_settings(conn: &mut PgConnection) -> StoreResult<Vec<UnsafeSetting>> {

@@ -15,11 +15,17 @@ use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod inspect;
+mod outbox;
 mod sql;
 
 const MIGRATIONS: &[Step] = &[
     (1, "idempotency records", include_str!("../../migrations/sqlite/0001_idempotency_records.sql")),
     (2, "idempotency releases", include_str!("../../migrations/sqlite/0002_idempotency_releases.sql")),
+    (
+        4,
+        "idempotency outbox events",
+        include_str!("../../migrations/sqlite/0004_idempotency_outbox_events.sql"),
+    ),
 ];
 
 impl super::sealed::Sealed for Sqlite {}
@@ -69,6 +75,15 @@ async fn end_of_life(conn: &mut SqliteConnection, statement: Statement) -> Store
     statement.fetch_optional(conn).await?.map(|row| row.try_get(0)).transpose()
 }
 
+/// What a probe says of the tables: whether all that it names is there.
+fn is_there<T>(probe: StoreResult<T>) -> StoreResult<bool> {
+    match probe {
+        Ok(_) => Ok(true),
+        Err(sqlx::Error::Database(error)) if error.message().starts_with("no such") => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 async fn touched(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<bool> {
     Ok(statement.execute(conn).await?.rows_affected() == 1)
 }
@@ -81,11 +96,7 @@ impl Store for Sqlite {
     }
 
     async fn has_schema(conn: &mut SqliteConnection) -> StoreResult<bool> {
-        match sqlx::query(sql::PROBE).execute(conn).await {
-            Ok(_) => Ok(true),
-            Err(sqlx::Error::Database(error)) if error.message().starts_with("no such") => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
 
     async fn unsafe_settings(conn: &mut SqliteConnection) -> StoreResult<Vec<UnsafeSetting>> {

@@ -217,3 +217,4 @@ pub(super) const PURGE: &str = concat!(
 );
 
 pub(super) mod inspect;
+pub(super) mod outbox;

@@ -242,3 +242,4 @@ pub(super) const PURGE: &str = concat!(
 );
 
 pub(super) mod inspect;
+pub(super) mod outbox;

@@ -1,0 +1,137 @@
+//! The statements of the outbox. Those of a holder bind number, attempt and claim of the event last, and hand the
+//! number to `LAST_INSERT_ID(n)`, which comes back with the reply: zero says that they touched no row.
+
+use crate::store::outbox::event_columns;
+
+pub(in crate::store) const COLUMNS: &str = event_columns!(now!());
+
+/// Only the holder, and only while nobody has taken the event after it.
+macro_rules! held {
+    () => {
+        concat!(
+            ", sequence = LAST_INSERT_ID(sequence) ",
+            "WHERE sequence = ? AND attempt = ? AND claim_id = ? AND status = 'pending'"
+        )
+    };
+}
+
+/// Fails when the table or one of its columns is missing; reads no row.
+pub(in crate::store) const PROBE: &str =
+    concat!("SELECT ", event_columns!(now!()), " FROM idempotency_outbox_events AS event LIMIT 0");
+
+/// In the body's transaction: nobody sees it before that commits.
+pub(in crate::store) const PUBLISH: &str = concat!(
+    "INSERT INTO idempotency_outbox_events (event_id, event_type, event_version, tenant_id, user_id, ",
+    "aggregate_key, payload, headers, status, attempt, deliveries, due_at, delivered_to, created_at) ",
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', 0, 0, ",
+    now!(),
+    ", ' ', ",
+    now!(),
+    ")"
+);
+
+/// Read committed, as at higher levels the gaps would be locked as well, and publishers made to wait.
+pub(in crate::store) const BEGIN_TAKE: &str =
+    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION";
+
+/// Takers skip each other's rows and hold their own until they have taken them. Whether an earlier event of the
+/// aggregate is pending is asked of what is committed, locked or not: one that is skipped holds its successors back
+/// all the same.
+pub(in crate::store) const DUE: &str = concat!(
+    "SELECT event.sequence FROM idempotency_outbox_events AS event ",
+    "WHERE event.status = 'pending' AND event.due_at <= ",
+    now!(),
+    " AND (event.aggregate_key IS NULL OR NOT EXISTS (SELECT 1 FROM idempotency_outbox_events AS earlier ",
+    "WHERE earlier.status = 'pending' AND earlier.tenant_id = event.tenant_id ",
+    "AND earlier.aggregate_key = event.aggregate_key AND earlier.sequence < event.sequence)) ",
+    "ORDER BY event.due_at, event.sequence LIMIT ? FOR UPDATE SKIP LOCKED"
+);
+
+/// Waits for a taker of the same row instead of skipping it, which would take the second event of the aggregate.
+pub(in crate::store) const NEXT: &str = concat!(
+    "SELECT event.sequence, CAST(event.due_at <= ",
+    now!(),
+    " AS SIGNED) AS due FROM idempotency_outbox_events AS event ",
+    "WHERE event.status = 'pending' AND event.tenant_id = ? AND event.aggregate_key = ? ",
+    "ORDER BY event.sequence LIMIT 1 FOR UPDATE"
+);
+
+/// Of rows that `DUE` or `NEXT` has locked in the same transaction; their numbers follow.
+pub(in crate::store) const TAKE: &str = concat!(
+    "UPDATE idempotency_outbox_events SET claim_id = ?, attempt = attempt + 1, deliveries = deliveries + 1, ",
+    "due_at = ",
+    now!(),
+    " + 1000 * CAST(? AS SIGNED) WHERE sequence IN ("
+);
+
+/// What the same transaction has just taken; the numbers follow.
+pub(in crate::store) const TAKEN: &str =
+    concat!("SELECT ", event_columns!(now!()), " FROM idempotency_outbox_events AS event WHERE event.sequence IN (");
+
+/// Fenced by the token: a frozen holder cannot shorten or prolong the next one's lease.
+pub(in crate::store) const EXTEND: &str = concat!(
+    "UPDATE idempotency_outbox_events SET due_at = ",
+    now!(),
+    " + 1000 * CAST(? AS SIGNED)",
+    held!()
+);
+
+/// Fenced by the token; in a handler's transaction the row lock is kept until the commit, so nobody takes the event
+/// in between.
+pub(in crate::store) const DELIVER: &str = concat!(
+    "UPDATE idempotency_outbox_events SET delivered_to = CONCAT(delivered_to, ?), ",
+    "completed_at = IF(?, ",
+    now!(),
+    ", NULL), status = IF(?, 'delivered', status)",
+    held!()
+);
+
+/// Fenced by the token, which it ends.
+pub(in crate::store) const POSTPONE: &str = concat!(
+    "UPDATE idempotency_outbox_events SET due_at = ",
+    now!(),
+    " + 1000 * CAST(? AS SIGNED), last_error = ?, deliveries = deliveries - IF(?, 0, 1), claim_id = NULL",
+    held!()
+);
+
+/// Fenced by the token, which it ends.
+pub(in crate::store) const BURY: &str = concat!(
+    "UPDATE idempotency_outbox_events SET status = 'dead', last_error = ?, claim_id = NULL, completed_at = ",
+    now!(),
+    held!()
+);
+
+/// What is committed as it begins.
+pub(in crate::store) const BY_ID: &str =
+    concat!("SELECT ", event_columns!(now!()), " FROM idempotency_outbox_events AS event WHERE event.event_id = ?");
+
+/// One snapshot of the whole table, so that its counts belong together.
+pub(in crate::store) const STATS: &str = concat!(
+    "SELECT event_type, event_version, status, count(*) AS events, min(created_at) AS oldest, ",
+    now!(),
+    " AS now FROM idempotency_outbox_events GROUP BY event_type, event_version, status ",
+    "ORDER BY event_type, event_version, status"
+);
+
+/// The status in the statement lets one operator through.
+pub(in crate::store) const RETRY: &str = concat!(
+    "UPDATE idempotency_outbox_events SET status = 'pending', deliveries = 0, completed_at = NULL, due_at = ",
+    now!(),
+    ", sequence = LAST_INSERT_ID(sequence) WHERE event_id = ? AND status = 'dead'"
+);
+
+/// An event under a lease has a holder, who says what becomes of it.
+pub(in crate::store) const BURY_BY_HAND: &str = concat!(
+    "UPDATE idempotency_outbox_events SET status = 'dead', last_error = ?, completed_at = ",
+    now!(),
+    ", sequence = LAST_INSERT_ID(sequence) WHERE event_id = ? AND status = 'pending' AND (claim_id IS NULL OR due_at <= ",
+    now!(),
+    ")"
+);
+
+/// State and time stand in the statement, which judges each row after it has locked it.
+pub(in crate::store) const PURGE: &str = concat!(
+    "DELETE FROM idempotency_outbox_events WHERE status = 'delivered' AND completed_at <= ",
+    now!(),
+    " - 1000 * CAST(? AS SIGNED) ORDER BY completed_at LIMIT ?"
+);
