@@ -6,12 +6,12 @@
 #[cfg(feature = "axum")]
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 #[cfg(feature = "axum")]
 use futures_util::FutureExt;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::error::Error;
@@ -20,6 +20,7 @@ use crate::fingerprint::Keyring;
 use crate::guard::uninterrupted::Uninterrupted;
 use crate::key::{IdempotencyKey, RecordKey, Scope};
 use crate::mutation::Mutation;
+use crate::outbox::EventHeaders;
 use crate::policy::{Defaults, Policy};
 use crate::record::Reading;
 use crate::store::Store;
@@ -50,6 +51,7 @@ pub use engine::Verdict;
 #[cfg(feature = "axum")]
 pub(crate) use engine::{Ran, run_in_transaction, run_outside};
 pub use external::{Claim, DownstreamKey};
+pub(crate) use lane::Lane;
 #[cfg(feature = "axum")]
 pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
@@ -111,6 +113,11 @@ impl<S: Store> Clone for IdempotencyMutationGuard<S> {
 #[derive(Debug)]
 pub(crate) struct Inner<S: Store> {
     pool: sqlx::Pool<S>,
+    pub(crate) event_headers: Option<EventHeaders>,
+    /// Wakes the dispatchers of this process.
+    pub(crate) published: Notify,
+    /// Whether a task is about to tell other processes.
+    pub(crate) announcing: AtomicBool,
     defaults: Defaults,
     keyring: Keyring,
     max_answer: usize,
@@ -122,7 +129,7 @@ pub(crate) struct Inner<S: Store> {
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
     seen: seen::Seen,
-    tasks: TaskTracker,
+    pub(crate) tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
     places: places::Places,
 }
@@ -132,6 +139,9 @@ impl<S: Store> Inner<S> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
             pool,
+            event_headers: builder.event_headers.clone(),
+            published: Notify::new(),
+            announcing: AtomicBool::new(false),
             defaults: builder.defaults,
             keyring: builder.keyring.clone(),
             max_answer: builder.max_answer,
@@ -144,6 +154,13 @@ impl<S: Store> Inner<S> {
             draining: tokio::sync::Mutex::new(()),
             places: places::Places::new(builder.max_detached),
         }
+    }
+}
+
+impl<S: Store> Inner<S> {
+    /// The pool that the guard was built over.
+    pub(crate) fn pool(&self) -> &sqlx::Pool<S> {
+        &self.pool
     }
 }
 

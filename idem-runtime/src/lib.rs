@@ -11,6 +11,7 @@
 //!   public function of a block for one, and [`registry`] lists them all.
 //! - [`decide`] is the one place that says what a request gets from a record.
 //! - [`diagnose`] says to an operator what the next request would get, and why.
+//! - [`outbox`] delivers events that commit with the rows they tell of.
 //! - [`store`] carries it out on each database.
 //!
 //! | feature | default | what it brings |
@@ -32,6 +33,7 @@ pub mod fingerprint;
 mod guard;
 mod key;
 mod mutation;
+pub mod outbox;
 mod policy;
 #[doc(hidden)]
 pub mod private;

@@ -5,11 +5,14 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
+use crate::guard::Inner;
 use crate::key::RecordKey;
+use crate::outbox::EventHeaders;
 use crate::record::{Bindings, Record};
 use crate::store::{ConnectionOf, Store, StoreResult};
 
@@ -21,21 +24,37 @@ pub struct Mutation<S: Store> {
     connection: Option<PoolConnection<S>>,
     record: Box<Record>,
     bindings: Bindings,
+    event_headers: Option<EventHeaders>,
+    after_commit: Option<AfterCommit<S>>,
     ended: bool,
 }
+
+/// What is done once the transaction has committed.
+type AfterCommit<S> = fn(&Arc<Inner<S>>);
 
 impl<S: Store> Mutation<S> {
     /// Begins the transaction of one attempt on the connection that made its claim.
     ///
     /// Must run in a task of its own: a BEGIN that is dropped half-way would leave the pool a connection
     /// inside a transaction.
-    pub(crate) async fn begin(mut connection: PoolConnection<S>, record: Box<Record>) -> StoreResult<Self> {
+    pub(crate) async fn begin(
+        mut connection: PoolConnection<S>,
+        record: Box<Record>,
+        event_headers: Option<EventHeaders>,
+    ) -> StoreResult<Self> {
         if let Err(error) = S::begin(&mut connection, record.token, &record.terms).await {
             // BEGIN may have been carried out although its reply is an error.
             connection.close_on_drop();
             return Err(error);
         }
-        Ok(Self { connection: Some(connection), record, bindings: Bindings::default(), ended: false })
+        Ok(Self {
+            connection: Some(connection),
+            record,
+            bindings: Bindings::default(),
+            event_headers,
+            after_commit: None,
+            ended: false,
+        })
     }
 
     /// Which attempt this is; one unless an earlier one failed or stopped.
@@ -58,6 +77,22 @@ impl<S: Store> Mutation<S> {
     /// Binds the outbox event that the body writes; written with the record at the end.
     pub fn bind_outbox_event(&mut self, outbox_event_id: impl Into<String>) {
         self.bindings.outbox_event_id = Some(outbox_event_id.into());
+    }
+
+    /// What adds headers to the events of this transaction.
+    pub(crate) fn event_headers(&self) -> Option<&EventHeaders> {
+        self.event_headers.as_ref()
+    }
+
+    /// Notes that an event was written: the first is bound, and after the commit `announce` is called.
+    pub(crate) fn published(&mut self, id: uuid::Uuid, announce: AfterCommit<S>) {
+        self.bindings.outbox_event_id.get_or_insert_with(|| id.to_string());
+        self.after_commit = Some(announce);
+    }
+
+    /// What is to be done once the transaction has committed.
+    pub(crate) fn after_commit(&self) -> Option<AfterCommit<S>> {
+        self.after_commit
     }
 
     /// The record as it was claimed.

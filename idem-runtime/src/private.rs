@@ -16,6 +16,10 @@ pub use crate::axum::handler::{Declared, HandlerVerdict, Returned, judge, run, r
 #[cfg(feature = "axum")]
 pub use crate::axum::routing::reason::check_reason;
 pub use crate::guard::{Success, Verdict, inside};
+pub use crate::outbox::{
+    HandlerEntry, HasStore, Spec as HandlerSpec, external as external_handler,
+    transactional as transactional_handler,
+};
 pub use crate::policy::{OnLapse, Policy};
 pub use crate::record::Bindings;
 

@@ -1,9 +1,12 @@
 //! Builds a guard and refuses a database that cannot keep its promises.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fingerprint::Keyring;
 use crate::guard::{IdempotencyMutationGuard, Inner};
+use crate::outbox::EventHeaders;
 use crate::policy::{Defaults, Mode, Policy, PolicyError};
 use crate::registry::{DuplicateRoute, unique_routes};
 use crate::store::{Store, UnsafeSetting};
@@ -18,6 +21,7 @@ pub struct GuardBuilder<S: Store> {
     pub(super) max_answer: usize,
     pub(super) patience: Duration,
     pub(super) max_detached: usize,
+    pub(super) event_headers: Option<EventHeaders>,
     migrate: bool,
     allow_unsafe_settings: bool,
 }
@@ -31,6 +35,7 @@ impl<S: Store> GuardBuilder<S> {
             max_answer: 1024 * 1024,
             patience: Duration::from_secs(10),
             max_detached: 1024,
+            event_headers: None,
             migrate: false,
             allow_unsafe_settings: false,
         }
@@ -73,6 +78,25 @@ impl<S: Store> GuardBuilder<S> {
         self
     }
 
+    /// Adds headers to every event as it is published, such as the context of the present trace.
+    ///
+    /// ```
+    /// # use idem_runtime::sqlite::Guard;
+    /// # fn traceparent() -> String { String::new() }
+    /// # fn build(pool: sqlx::SqlitePool) {
+    /// Guard::builder(pool).event_headers(|headers| {
+    ///     headers.insert("traceparent".to_owned(), traceparent());
+    /// });
+    /// # }
+    /// ```
+    pub fn event_headers(
+        mut self,
+        add: impl Fn(&mut BTreeMap<String, String>) + Send + Sync + 'static,
+    ) -> Self {
+        self.event_headers = Some(EventHeaders(Arc::new(add)));
+        self
+    }
+
     /// Applies the embedded migrations in `build`; several processes may do so at once.
     pub fn migrate(mut self) -> Self {
         self.migrate = true;
@@ -111,7 +135,7 @@ impl<S: Store> GuardBuilder<S> {
             );
         }
         drop(connection);
-        Ok(IdempotencyMutationGuard(std::sync::Arc::new(Inner::new(self.pool.clone(), &self))))
+        Ok(IdempotencyMutationGuard(Arc::new(Inner::new(self.pool.clone(), &self))))
     }
 }
 

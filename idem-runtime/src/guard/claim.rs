@@ -210,7 +210,7 @@ async fn hold<S: Store>(
     if call.claim.terms.mode == Mode::Transactional
         && let Some(connection) = lane.take()
     {
-        let begin = Mutation::begin(connection, Box::new(held.record().clone()));
+        let begin = Mutation::begin(connection, Box::new(held.record().clone()), inner.event_headers.clone());
         match inner.within(begin).await {
             Ok(mutation) => held.set_transaction(mutation, lane),
             // `held` is dropped, which releases the claim.

@@ -12,7 +12,7 @@ use crate::record::{Answer, Bindings, FencingToken, Reading, Status, Timestamp};
 use crate::store::{ConnectionOf, Fault, Store, StoreResult};
 
 /// A turn to write, where writers take turns, and a connection once one was needed.
-pub(super) struct Lane<S: Store> {
+pub(crate) struct Lane<S: Store> {
     connection: Option<PoolConnection<S>>,
     _turn: Option<OwnedSemaphorePermit>,
 }
@@ -121,12 +121,12 @@ fn timed_out() -> sqlx::Error {
 
 impl<S: Store> Inner<S> {
     /// The result of a statement of ours, or a time-out; then the connection must be closed.
-    pub(super) async fn within<T>(&self, statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
+    pub(crate) async fn within<T>(&self, statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
         tokio::time::timeout(self.patience, statement).await.unwrap_or_else(|_| Err(timed_out()))
     }
 
     /// A connection of the pool, for which we wait as long as for a statement.
-    pub(super) async fn connection(&self) -> StoreResult<PoolConnection<S>> {
+    pub(crate) async fn connection(&self) -> StoreResult<PoolConnection<S>> {
         match tokio::time::timeout(self.patience, self.pool.acquire()).await {
             Ok(connection) => connection,
             Err(_) => Err(sqlx::Error::PoolTimedOut),
@@ -134,7 +134,7 @@ impl<S: Store> Inner<S> {
     }
 
     /// Waits for the turn to write; on most databases that is at once.
-    pub(super) async fn lane(&self) -> StoreResult<Lane<S>> {
+    pub(crate) async fn lane(&self) -> StoreResult<Lane<S>> {
         let turn = match &self.turns {
             None => None,
             Some(turns) => {
@@ -151,7 +151,7 @@ impl<S: Store> Inner<S> {
 
 impl<S: Store> Lane<S> {
     /// The lane's connection, taken from the pool when there is none.
-    pub(super) async fn connection(&mut self, inner: &Inner<S>) -> StoreResult<&mut PoolConnection<S>> {
+    pub(crate) async fn connection(&mut self, inner: &Inner<S>) -> StoreResult<&mut PoolConnection<S>> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => inner.connection().await?,
@@ -170,7 +170,7 @@ impl<S: Store> Lane<S> {
     }
 
     /// Closes the connection when `error` leaves its state in doubt.
-    pub(super) fn doubt(&mut self, error: &sqlx::Error) {
+    pub(crate) fn doubt(&mut self, error: &sqlx::Error) {
         if S::classify(error) == Fault::Unknown
             && let Some(mut connection) = self.connection.take()
         {

@@ -103,13 +103,20 @@ impl<S: Store> Settling<S> {
         let (change, refusal) = match completion {
             Ok(Completion::Done { expires_at }) => {
                 self.renewal = None;
+                let after_commit = mutation.after_commit();
+                let announce = || after_commit.into_iter().for_each(|announce| announce(&inner));
                 let Err(error) = inner.within(mutation.commit()).await else {
+                    announce();
                     return Ok(Settled::Written(Some(expires_at)));
                 };
                 if S::classify(&error) == Fault::Unknown {
                     tracing::warn!(%error, "the reply to a commit was lost; reading back");
                     drop(mutation);
-                    return self.read_back(lane).await;
+                    let settled = self.read_back(lane).await;
+                    if matches!(settled, Ok(Settled::Written(_))) {
+                        announce();
+                    }
+                    return settled;
                 }
                 (Change::Release, Error::StoreUnavailable(Some(Box::new(error))))
             }

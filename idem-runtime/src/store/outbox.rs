@@ -188,6 +188,9 @@ pub struct EventGroup {
 ///
 /// Every method but `publish` and `change` runs on a connection without a transaction.
 pub trait Outbox: Store {
+    /// Whether dispatchers in other processes can be told of an event.
+    const ANNOUNCES: bool;
+
     /// Whether the outbox's table with all its columns is there.
     fn has_outbox(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<bool>> + Send;
 
@@ -229,10 +232,7 @@ pub trait Outbox: Store {
     fn announce(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<()>> + Send;
 
     /// Calls `heard` at each announcement, for ever; what it misses is found by looking.
-    fn listen(
-        pool: &sqlx::Pool<Self>,
-        heard: impl Fn() + Send + Sync,
-    ) -> impl Future<Output = ()> + Send;
+    fn listen(pool: &sqlx::Pool<Self>, heard: impl Fn() + Send + Sync) -> impl Future<Output = ()> + Send;
 
     /// At most `limit` events in the order of their numbers.
     fn events(
@@ -253,10 +253,8 @@ pub trait Outbox: Store {
     ) -> impl Future<Output = StoreResult<Vec<EventGroup>>> + Send;
 
     /// Makes an event that was given up due now, with all its deliveries before it; `false`: it is not dead.
-    fn retry_event(
-        conn: &mut ConnectionOf<Self>,
-        id: Uuid,
-    ) -> impl Future<Output = StoreResult<bool>> + Send;
+    fn retry_event(conn: &mut ConnectionOf<Self>, id: Uuid)
+    -> impl Future<Output = StoreResult<bool>> + Send;
 
     /// Makes an event that nobody holds count as given up; `false`: it is held, or not pending.
     fn bury_event(

@@ -25,7 +25,8 @@ async fn take_locked(
     locked: &[i64],
 ) -> StoreResult<Vec<StoredEvent>> {
     let marks = vec!["?"; locked.len()].join(", ");
-    let take = sqlx::query(AssertSqlSafe(format!("{}{marks})", sql::TAKE))).bind(claim_id).bind(millis(lease));
+    let take =
+        sqlx::query(AssertSqlSafe(format!("{}{marks})", sql::TAKE))).bind(claim_id).bind(millis(lease));
     locked.iter().fold(take, |take, sequence| take.bind(*sequence)).execute(&mut *conn).await?;
     let taken = sqlx::query(AssertSqlSafe(format!("{}{marks}) ORDER BY event.sequence", sql::TAKEN)));
     let taken = locked.iter().fold(taken, |taken, sequence| taken.bind(*sequence));
@@ -37,6 +38,8 @@ async fn first(conn: &mut MySqlConnection, statement: Statement) -> StoreResult<
 }
 
 impl Outbox for MySql {
+    const ANNOUNCES: bool = false;
+
     async fn has_outbox(conn: &mut MySqlConnection) -> StoreResult<bool> {
         is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
@@ -83,7 +86,8 @@ impl Outbox for MySql {
         aggregate: &str,
     ) -> StoreResult<Option<StoredEvent>> {
         let mut transaction = conn.begin_with(sql::BEGIN_TAKE).await?;
-        let next = sqlx::query(sql::NEXT).bind(tenant.as_bytes().to_vec()).bind(aggregate.as_bytes().to_vec());
+        let next =
+            sqlx::query(sql::NEXT).bind(tenant.as_bytes().to_vec()).bind(aggregate.as_bytes().to_vec());
         let next = next.fetch_optional(&mut *transaction).await?;
         let due = match next {
             Some(row) if row.try_get::<i64, _>("due")? == 1 => row.try_get("sequence")?,
@@ -97,7 +101,11 @@ impl Outbox for MySql {
         Ok(taken.into_iter().next())
     }
 
-    async fn change(conn: &mut MySqlConnection, token: EventToken, change: &EventChange) -> StoreResult<bool> {
+    async fn change(
+        conn: &mut MySqlConnection,
+        token: EventToken,
+        change: &EventChange,
+    ) -> StoreResult<bool> {
         let statement = match change {
             EventChange::Extend(lease) => sqlx::query(sql::EXTEND).bind(millis(*lease)),
             EventChange::Deliver { handler_key, complete } => {
@@ -120,7 +128,11 @@ impl Outbox for MySql {
         std::future::pending().await
     }
 
-    async fn events(conn: &mut MySqlConnection, filter: &EventFilter, limit: u32) -> StoreResult<Vec<StoredEvent>> {
+    async fn events(
+        conn: &mut MySqlConnection,
+        filter: &EventFilter,
+        limit: u32,
+    ) -> StoreResult<Vec<StoredEvent>> {
         let mut query = select_events::<MySql>(sql::COLUMNS, filter, limit);
         query.build().fetch_all(conn).await?.iter().map(event::<MySql>).collect()
     }

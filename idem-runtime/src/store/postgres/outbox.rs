@@ -35,6 +35,8 @@ async fn first(conn: &mut PgConnection, statement: Statement) -> StoreResult<Opt
 }
 
 impl Outbox for Postgres {
+    const ANNOUNCES: bool = true;
+
     async fn has_outbox(conn: &mut PgConnection) -> StoreResult<bool> {
         is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
@@ -106,7 +108,11 @@ impl Outbox for Postgres {
         }
     }
 
-    async fn events(conn: &mut PgConnection, filter: &EventFilter, limit: u32) -> StoreResult<Vec<StoredEvent>> {
+    async fn events(
+        conn: &mut PgConnection,
+        filter: &EventFilter,
+        limit: u32,
+    ) -> StoreResult<Vec<StoredEvent>> {
         let mut query = select_events::<Postgres>(sql::COLUMNS, filter, limit);
         query.build().fetch_all(conn).await?.iter().map(event::<Postgres>).collect()
     }

@@ -22,6 +22,8 @@ async fn first(conn: &mut SqliteConnection, statement: Statement) -> StoreResult
 }
 
 impl Outbox for Sqlite {
+    const ANNOUNCES: bool = false;
+
     async fn has_outbox(conn: &mut SqliteConnection) -> StoreResult<bool> {
         is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
@@ -66,7 +68,11 @@ impl Outbox for Sqlite {
         first(conn, statement.bind(tenant.to_owned()).bind(aggregate.to_owned())).await
     }
 
-    async fn change(conn: &mut SqliteConnection, token: EventToken, change: &EventChange) -> StoreResult<bool> {
+    async fn change(
+        conn: &mut SqliteConnection,
+        token: EventToken,
+        change: &EventChange,
+    ) -> StoreResult<bool> {
         let statement = match change {
             EventChange::Extend(lease) => held(sql::EXTEND, token).bind(millis(*lease)),
             EventChange::Deliver { handler_key, complete } => {
@@ -89,7 +95,11 @@ impl Outbox for Sqlite {
         std::future::pending().await
     }
 
-    async fn events(conn: &mut SqliteConnection, filter: &EventFilter, limit: u32) -> StoreResult<Vec<StoredEvent>> {
+    async fn events(
+        conn: &mut SqliteConnection,
+        filter: &EventFilter,
+        limit: u32,
+    ) -> StoreResult<Vec<StoredEvent>> {
         let mut query = select_events::<Sqlite>(sql::COLUMNS, filter, limit);
         query.build().fetch_all(conn).await?.iter().map(event::<Sqlite>).collect()
     }

@@ -65,16 +65,15 @@ pub(in crate::store) const TAKE: &str = concat!(
 );
 
 /// What the same transaction has just taken; the numbers follow.
-pub(in crate::store) const TAKEN: &str =
-    concat!("SELECT ", event_columns!(now!()), " FROM idempotency_outbox_events AS event WHERE event.sequence IN (");
+pub(in crate::store) const TAKEN: &str = concat!(
+    "SELECT ",
+    event_columns!(now!()),
+    " FROM idempotency_outbox_events AS event WHERE event.sequence IN ("
+);
 
 /// Fenced by the token: a frozen holder cannot shorten or prolong the next one's lease.
-pub(in crate::store) const EXTEND: &str = concat!(
-    "UPDATE idempotency_outbox_events SET due_at = ",
-    now!(),
-    " + 1000 * CAST(? AS SIGNED)",
-    held!()
-);
+pub(in crate::store) const EXTEND: &str =
+    concat!("UPDATE idempotency_outbox_events SET due_at = ", now!(), " + 1000 * CAST(? AS SIGNED)", held!());
 
 /// Fenced by the token; in a handler's transaction the row lock is kept until the commit, so nobody takes the event
 /// in between.
@@ -102,8 +101,11 @@ pub(in crate::store) const BURY: &str = concat!(
 );
 
 /// What is committed as it begins.
-pub(in crate::store) const BY_ID: &str =
-    concat!("SELECT ", event_columns!(now!()), " FROM idempotency_outbox_events AS event WHERE event.event_id = ?");
+pub(in crate::store) const BY_ID: &str = concat!(
+    "SELECT ",
+    event_columns!(now!()),
+    " FROM idempotency_outbox_events AS event WHERE event.event_id = ?"
+);
 
 /// One snapshot of the whole table, so that its counts belong together.
 pub(in crate::store) const STATS: &str = concat!(
