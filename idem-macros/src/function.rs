@@ -230,7 +230,7 @@ fn is_request(ty: &Type) -> bool {
 }
 
 /// Whether the last word of a path ends so; an alias such as `PgMutation` counts.
-fn named(ty: &Type, suffix: &str) -> bool {
+pub(crate) fn named(ty: &Type, suffix: &str) -> bool {
     match ty {
         Type::Path(path) => {
             path.path.segments.last().is_some_and(|segment| segment.ident.to_string().ends_with(suffix))

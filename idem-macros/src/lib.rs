@@ -2,7 +2,7 @@
 //!
 //! `#[idempotent]`: `args` and `function` parse, `check` makes a model of them and finds every mistake, `handler`
 //! and `service` expand the model and cannot fail. `plain` is `#[exempt]` and `#[read_only]`, which leave the
-//! function as it is, and `block` is `#[service]`, which only looks.
+//! function as it is, `block` is `#[service]`, which only looks, and `outbox_handler` is `#[outbox_handler]`.
 
 mod args;
 mod block;
@@ -15,6 +15,7 @@ mod handler;
 mod ignorable;
 mod model;
 mod options;
+mod outbox_handler;
 mod plain;
 mod promise;
 mod read_only;
@@ -34,6 +35,14 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(&args.into(), &item.into()).into()
+}
+
+/// Registers a function that the outbox calls for each event of a type, with one effect per event.
+///
+/// Use it through `idem_runtime::outbox_handler`; the options are described there.
+#[proc_macro_attribute]
+pub fn outbox_handler(args: TokenStream, item: TokenStream) -> TokenStream {
+    outbox_handler::expand(&args.into(), &item.into()).into()
 }
 
 /// Declares that a retry may run a function again, and why.

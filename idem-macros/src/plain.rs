@@ -41,7 +41,7 @@ fn parse(stance: Stance, args: &TokenStream, item: &TokenStream, errors: &mut Er
     match stance {
         Stance::Exempt => exempt::check(args, errors),
         Stance::ReadOnly => read_only::check(args, &parts.sig, errors),
-        Stance::Idempotent => {}
+        Stance::Idempotent | Stance::OutboxHandler => {}
     }
     Some(parts)
 }

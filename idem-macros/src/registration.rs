@@ -17,7 +17,7 @@ pub(crate) fn registration(
 ) -> TokenStream {
     let idem = private();
     let kind = match stance {
-        Stance::Idempotent => format_ident!("Idempotent"),
+        Stance::Idempotent | Stance::OutboxHandler => format_ident!("Idempotent"),
         Stance::Exempt => format_ident!("Exempt"),
         Stance::ReadOnly => format_ident!("ReadOnly"),
     };

@@ -1,4 +1,4 @@
-//! The three stances, and how an attribute is known as one of them: by the last word of its path.
+//! The stances, and how an attribute is known as one of them: by the last word of its path.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Meta, Path, Token};
@@ -11,6 +11,8 @@ pub(crate) enum Stance {
     Idempotent,
     Exempt,
     ReadOnly,
+    /// A function that the outbox calls, which is guarded as well.
+    OutboxHandler,
 }
 
 impl Stance {
@@ -20,13 +22,16 @@ impl Stance {
             Self::Idempotent => "idempotent",
             Self::Exempt => "exempt",
             Self::ReadOnly => "read_only",
+            Self::OutboxHandler => "outbox_handler",
         }
     }
 
     /// The stance that a path names, also under a renamed runtime.
     pub(crate) fn named(path: &Path) -> Option<Self> {
         let word = &path.segments.last()?.ident;
-        [Self::Idempotent, Self::Exempt, Self::ReadOnly].into_iter().find(|stance| word == stance.name())
+        [Self::Idempotent, Self::Exempt, Self::ReadOnly, Self::OutboxHandler]
+            .into_iter()
+            .find(|stance| word == stance.name())
     }
 
     /// Whether one of the attributes inside `cfg_attr` is a stance, and under which condition.

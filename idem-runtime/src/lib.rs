@@ -107,6 +107,46 @@ pub use private as __private;
 /// ```
 pub use idem_macros::idempotent;
 
+/// Registers a function that a [`Dispatcher`](outbox::Dispatcher) calls for each event of a type and version.
+///
+/// The event comes first, as `&Delivery<Payload>`. With `mutation: &mut Mutation` the effects commit together with
+/// the event's mark; with `claim: &Claim` they are outside, and get [`downstream_key`](Claim::downstream_key) to be
+/// told apart. One more reference, `app: &App`, is what the dispatcher was given by
+/// [`state`](outbox::DispatcherBuilder::state). The error is anything that can be displayed.
+///
+/// Each event takes effect once per handler, under the tenant and the actor of the event, however often it is
+/// delivered. The function itself stays as it is and can be called.
+///
+/// | option | meaning | default |
+/// |---|---|---|
+/// | `event = "order.created"` | the type, of `a-z 0-9 . _ -` | required |
+/// | `version = 1` | the version of the payload | required |
+/// | `handler_key = "send-mail"` | names the handler among those of the event, for ever | required |
+/// | `retry_failed = false` | a failed delivery is not repeated: the event is dead at once | `true` |
+/// | `on_lapse = "refuse"` | with `claim`: a delivery that stopped waits for an operator | `"rerun"` |
+/// | `ttl = "30d"` | how long a delivery is remembered; longer than events are tried | `"7d"` |
+/// | `lease`, `max_run` | as those of [`idempotent`] | the guard's |
+///
+/// ```
+/// use idem_runtime::outbox::Delivery;
+/// use idem_runtime::outbox_handler;
+/// use idem_runtime::sqlite::{Claim, Mutation};
+/// # #[derive(serde::Deserialize)] struct OrderCreated { sku: String }
+/// # struct Mailer; impl Mailer { async fn send(&self, _: &str, _: idem_runtime::DownstreamKey) -> Result<(), String> { Ok(()) } }
+///
+/// #[outbox_handler(event = "order.created", version = 1, handler_key = "count-stock")]
+/// async fn count_stock(delivery: &Delivery<OrderCreated>, mutation: &mut Mutation) -> sqlx::Result<()> {
+///     let update = sqlx::query("UPDATE stock SET left = left - 1 WHERE sku = ?1").bind(&delivery.payload().sku);
+///     update.execute(&mut **mutation).await.map(|_| ())
+/// }
+///
+/// #[outbox_handler(event = "order.created", version = 1, handler_key = "send-mail")]
+/// async fn send_mail(delivery: &Delivery<OrderCreated>, mailer: &Mailer, claim: &Claim) -> Result<(), String> {
+///     mailer.send(&delivery.payload().sku, claim.downstream_key("mail")).await
+/// }
+/// ```
+pub use idem_macros::outbox_handler;
+
 /// Declares that a retry may run a function again, and why; the function itself stays as it is.
 ///
 /// `reason` is what a reviewer reads, in at least 10 characters. From the day after `until`, a date, `idem audit`

@@ -31,9 +31,9 @@ impl<S: Outbox> Mutation<S> {
     /// # let policy = Policy::new("orders.create")?;
     /// let order = guard.run(&policy, request, async |mutation: &mut Mutation| {
     ///     let id = mutation.publish(Event::new("order.created", 1, "book").aggregate("order-17")).await?;
-    ///     Ok::<_, AppError>(Success::new(id))
+    ///     Ok::<_, AppError>(Success::new(id.to_string()))
     /// }).await?;
-    /// assert_eq!(order.outbox_event_id(), Some(order.value().to_string().as_str()));
+    /// assert_eq!(order.outbox_event_id(), Some(order.value().as_str()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
     /// ```
