@@ -104,6 +104,10 @@ impl Function {
             return None;
         };
         check_form(&attrs, &sig, errors);
+        if attrs.iter().any(|attr| Stance::named(attr.path()).is_some()) {
+            // Written for the other stance, it is not judged by the rules of this one.
+            return None;
+        }
         let (receiver, rest) = split_receiver(&sig);
         let mut rest = rest.into_iter();
         let (kind, idem) = request_of(&sig, rest.next(), errors)?;

@@ -27,10 +27,10 @@ pub(super) struct Model {
 pub(super) fn check(args: Args, signature: Option<Signature>, errors: &mut Errors) -> Option<Model> {
     check_missing(&args, signature.as_ref(), errors);
     if let Some(event) = &args.event {
-        check_name("an event type", &event.value, 120, errors);
+        check_name("an event type", "order.created", &event.value, 120, errors);
     }
     if let Some(key) = &args.handler_key {
-        check_name("a handler key", &key.value, 110, errors);
+        check_name("a handler key", "send-mail", &key.value, 110, errors);
     }
     if let Some(version) = &args.version
         && version.value.base10_parse::<u32>().is_err()
@@ -71,7 +71,7 @@ fn check_missing(args: &Args, signature: Option<&Signature>, errors: &mut Errors
     if missing.is_empty() {
         return;
     }
-    let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+    let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let event = args.event.as_ref().map_or_else(|| "order.created".to_owned(), |event| event.value.value());
     let version = args.version.as_ref().map_or_else(|| "1".to_owned(), |version| version.value.to_string());
     let key = match (&args.handler_key, signature) {
@@ -89,16 +89,15 @@ fn check_missing(args: &Args, signature: Option<&Signature>, errors: &mut Errors
     ));
 }
 
-fn check_name(what: &str, literal: &LitStr, longest: usize, errors: &mut Errors) {
+fn check_name(what: &str, example: &str, literal: &LitStr, longest: usize, errors: &mut Errors) {
     let name = literal.value();
     let allowed = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '.' | '_' | '-');
     if name.is_empty() {
-        errors.at(literal, format_args!("{what} has a name: write `\"order.created\"`"));
+        errors.at(literal, format_args!("{what} is a name: write `\"{example}\"`"));
     } else if name.len() > longest {
         errors.at(literal, format_args!("{what} has at most {longest} characters: shorten it"));
     } else if let Some(wrong) = name.chars().find(|c| !allowed(*c)) {
-        let better: String =
-            name.to_lowercase().chars().map(|c| if allowed(c) { c } else { '.' }).collect();
+        let better: String = name.to_lowercase().chars().map(|c| if allowed(c) { c } else { '.' }).collect();
         errors.at(
             literal,
             format_args!(

@@ -2,8 +2,8 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::LitStr;
 use syn::spanned::Spanned;
+use syn::{LitStr, ReturnType};
 
 use super::check::Model;
 use super::signature::Effect;
@@ -59,6 +59,10 @@ fn handler(model: &Model, spec: &TokenStream) -> TokenStream {
         Effect::InTransaction => quote_spanned!(at=> #idem::transactional_handler),
         Effect::Outside => quote_spanned!(at=> #idem::external_handler),
     };
+    let returned = ours_at(match &signature.output {
+        ReturnType::Type(_, ty) => ty.span(),
+        ReturnType::Default => signature.name.span(),
+    });
     let store = quote_spanned!(target.span()=> <#target as #idem::HasStore>::Store);
     let state = match &signature.state {
         Some(state) => quote!(#state),
@@ -69,11 +73,12 @@ fn handler(model: &Model, spec: &TokenStream) -> TokenStream {
         (Some(_), true) => quote!(#name(__idem_delivery, __idem_state, __idem_target)),
         (Some(_), false) => quote!(#name(__idem_delivery, __idem_target, __idem_state)),
     };
+    let call = quote_spanned!(returned=> ::std::boxed::Box::pin(#call));
     let unused = signature.state.is_none().then(|| quote!(let _ = __idem_state;));
     quote_spanned! {at=>
         #register::<#store, _, #state, _>(#spec, |__idem_delivery, __idem_state, __idem_target| {
             #unused
-            ::std::boxed::Box::pin(#call)
+            #call
         })
     }
 }

@@ -20,6 +20,8 @@ pub(super) enum Effect {
 pub(super) struct Signature {
     pub(super) name: Ident,
     pub(super) delivery: Type,
+    /// What it returns.
+    pub(super) output: ReturnType,
     /// The type behind the reference, if the handler takes something of the application.
     pub(super) state: Option<Type>,
     /// Whether the application's value stands before the one that says where the effect goes.
@@ -68,11 +70,11 @@ impl Signature {
                 return None;
             }
         };
-        Self::read_rest(&sig.ident, delivery, typed, errors)
+        Self::read_rest(&parts.sig, delivery, typed, errors)
     }
 
     fn read_rest<'a>(
-        name: &Ident,
+        sig: &syn::Signature,
         delivery: Type,
         rest: impl Iterator<Item = &'a PatType>,
         errors: &mut Errors,
@@ -133,13 +135,14 @@ impl Signature {
         }
         let Some((effect, target)) = target else {
             errors.at(
-                name,
+                &sig.ident,
                 "the handler does not say where its effect goes: take `mutation: &mut Mutation` to write rows of \
                  this database, or `claim: &Claim` for an effect outside, with `claim.downstream_key(...)`",
             );
             return None;
         };
-        Some(Self { name: name.clone(), delivery, state, state_first, effect, target })
+        let (name, output) = (sig.ident.clone(), sig.output.clone());
+        Some(Self { name, output, delivery, state, state_first, effect, target })
     }
 }
 

@@ -237,7 +237,10 @@ impl<S: Outbox> DispatcherBuilder<S> {
         for handler in handlers.values().flatten() {
             let (state, name) = handler.state();
             if state != TypeId::of::<()>() && !self.states.contains_key(&state) {
-                return Err(DispatcherError::State { handler_key: handler.spec().handler_key, state: name });
+                return Err(DispatcherError::MissingState {
+                    handler_key: handler.spec().handler_key,
+                    state: name,
+                });
             }
         }
         let mut connection = self.guard.pool().acquire().await?;
@@ -263,7 +266,7 @@ impl<S: Outbox> DispatcherBuilder<S> {
 pub enum DispatcherError {
     /// A handler takes something that the dispatcher was not given.
     #[error("the handler {handler_key:?} takes `&{state}`: give one to the builder with `.state(...)`")]
-    State {
+    MissingState {
         /// The handler.
         handler_key: &'static str,
         /// The type.

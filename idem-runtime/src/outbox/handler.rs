@@ -116,6 +116,28 @@ struct Typed<F> {
     run: F,
 }
 
+/// What an event's JSON can be read into.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the payload of an event",
+    label = "an event cannot be read into this",
+    note = "derive serde's half that reads: `#[derive(serde::Deserialize)]`"
+)]
+pub trait Payload: DeserializeOwned + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + Send + Sync + 'static> Payload for T {}
+
+/// Why a delivery failed, as text that is kept with the event.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a handler",
+    label = "the dispatcher cannot say why a delivery failed",
+    note = "implement `std::fmt::Display` for it: the text is kept with the event"
+)]
+pub trait HandlerError: Display + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display + Send + 'static> HandlerError for T {}
+
 /// What a registration keeps of a handler: an `Arc<dyn Handler<S>>` of its store.
 pub(super) type Erased = Box<dyn Any + Send + Sync>;
 
@@ -123,9 +145,9 @@ pub(super) type Erased = Box<dyn Any + Send + Sync>;
 pub fn transactional<S, P, A, E>(spec: Spec, run: InTransaction<S, P, A, E>) -> Erased
 where
     S: Outbox,
-    P: DeserializeOwned + Send + Sync + 'static,
+    P: Payload,
     A: Send + Sync + 'static,
-    E: Display + Send + 'static,
+    E: HandlerError,
 {
     let handler: Arc<dyn Handler<S>> = Arc::new(Typed { spec, run });
     Box::new(handler)
@@ -135,9 +157,9 @@ where
 pub fn external<S, P, A, E>(spec: Spec, run: Outside<S, P, A, E>) -> Erased
 where
     S: Outbox,
-    P: DeserializeOwned + Send + Sync + 'static,
+    P: Payload,
     A: Send + Sync + 'static,
-    E: Display + Send + 'static,
+    E: HandlerError,
 {
     let handler: Arc<dyn Handler<S>> = Arc::new(Typed { spec, run });
     Box::new(handler)
@@ -146,9 +168,9 @@ where
 impl<S, P, A, E> Handler<S> for Typed<InTransaction<S, P, A, E>>
 where
     S: Outbox,
-    P: DeserializeOwned + Send + Sync + 'static,
+    P: Payload,
     A: Send + Sync + 'static,
-    E: Display + Send + 'static,
+    E: HandlerError,
 {
     fn spec(&self) -> &Spec {
         &self.spec
@@ -183,9 +205,9 @@ where
 impl<S, P, A, E> Handler<S> for Typed<Outside<S, P, A, E>>
 where
     S: Outbox,
-    P: DeserializeOwned + Send + Sync + 'static,
+    P: Payload,
     A: Send + Sync + 'static,
-    E: Display + Send + 'static,
+    E: HandlerError,
 {
     fn spec(&self) -> &Spec {
         &self.spec
@@ -241,7 +263,7 @@ impl Spec {
 /// The pause after a refusal that says none.
 const AGAIN: Duration = Duration::from_secs(1);
 
-fn read<P: DeserializeOwned>(event: &StoredEvent) -> Result<Delivery<P>, Refusal> {
+fn read<P: Payload>(event: &StoredEvent) -> Result<Delivery<P>, Refusal> {
     // Another version of the program may be able to read it.
     Delivery::read(event)
         .map_err(|error| Refusal::Failed(format!("the payload is not what the handler takes: {error}")))

@@ -121,7 +121,10 @@ async fn a_dispatcher_without_what_a_handler_takes_is_not_built<F: WithOutbox>()
     let fixture = F::create().await;
     let guard = fixture.guard(2).await;
     let error = Dispatcher::builder(guard).build().await.unwrap_err();
-    assert!(matches!(&error, DispatcherError::State { state, .. } if state.ends_with("Stage")), "{error}");
+    assert!(
+        matches!(&error, DispatcherError::MissingState { state, .. } if state.ends_with("Stage")),
+        "{error}"
+    );
 }
 
 on_every_database! {

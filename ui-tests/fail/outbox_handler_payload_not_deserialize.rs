@@ -1,0 +1,14 @@
+#![allow(unused_variables, unused_imports, dead_code)]
+
+use idem_runtime::outbox::Delivery;
+use idem_runtime::outbox_handler;
+use idem_runtime::sqlite::Mutation;
+
+struct Plain;
+
+#[outbox_handler(event = "order.created", version = 1, handler_key = "count")]
+async fn count(delivery: &Delivery<Plain>, mutation: &mut Mutation) -> Result<(), String> {
+    Ok(())
+}
+
+fn main() {}
