@@ -3,6 +3,7 @@
 mod delivery;
 mod fencing;
 mod handlers;
+mod killed;
 mod operator;
 mod order;
 mod publishing;
