@@ -11,7 +11,7 @@
 //!   public function of a block for one, and [`registry`] lists them all.
 //! - [`decide`] is the one place that says what a request gets from a record.
 //! - [`diagnose`] says to an operator what the next request would get, and why.
-//! - [`outbox`] delivers events that commit with the rows they tell of.
+//! - [`outbox`] delivers events that commit with the rows they tell of; [`Inbox`] receives messages from elsewhere.
 //! - [`store`] carries it out on each database.
 //!
 //! | feature | default | what it brings |
@@ -31,6 +31,7 @@ mod diagnosis;
 mod error;
 pub mod fingerprint;
 mod guard;
+mod inbox;
 mod key;
 mod mutation;
 pub mod outbox;
@@ -227,6 +228,7 @@ pub use idem_macros::read_only;
 /// }
 /// ```
 pub use idem_macros::service;
+pub use inbox::Inbox;
 pub use key::{IdempotencyKey, KeyError, RecordKey, Route, Scope};
 pub use mutation::Mutation;
 pub use policy::{Defaults, Mode, OnLapse, Policy, PolicyError, Terms};
@@ -246,6 +248,10 @@ pub mod sqlite {
     pub type Mutation = crate::Mutation<sqlx::Sqlite>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Sqlite>;
+    /// Messages from elsewhere.
+    pub type Inbox = crate::Inbox<sqlx::Sqlite>;
+    /// What delivers events.
+    pub type Dispatcher = crate::outbox::Dispatcher<sqlx::Sqlite>;
     /// Connections that cannot write.
     pub type ReadPool = crate::ReadPool<sqlx::Sqlite>;
     /// One of them.
@@ -268,6 +274,10 @@ pub mod postgres {
     pub type Mutation = crate::Mutation<sqlx::Postgres>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::Postgres>;
+    /// Messages from elsewhere.
+    pub type Inbox = crate::Inbox<sqlx::Postgres>;
+    /// What delivers events.
+    pub type Dispatcher = crate::outbox::Dispatcher<sqlx::Postgres>;
     /// Connections that cannot write.
     pub type ReadPool = crate::ReadPool<sqlx::Postgres>;
     /// One of them.
@@ -290,6 +300,10 @@ pub mod mysql {
     pub type Mutation = crate::Mutation<sqlx::MySql>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::MySql>;
+    /// Messages from elsewhere.
+    pub type Inbox = crate::Inbox<sqlx::MySql>;
+    /// What delivers events.
+    pub type Dispatcher = crate::outbox::Dispatcher<sqlx::MySql>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::MySql, I>;

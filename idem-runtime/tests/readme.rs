@@ -7,7 +7,9 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use idem_runtime::axum::IdempotencyState;
-use idem_runtime::sqlite::Guard;
+use idem_runtime::outbox::Delivery;
+use idem_runtime::outbox_handler;
+use idem_runtime::sqlite::{Claim, Guard};
 use idem_runtime::{Error, IdempotencyKey, KeyError, Policy, Scope, Success};
 
 // README
@@ -72,7 +74,7 @@ struct CreateOrder {
     sku: String,
 }
 
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Order {
     sku: String,
     task_id: String,
@@ -111,6 +113,23 @@ async fn closure(pool: sqlx::SqlitePool) -> Result<(), Box<dyn std::error::Error
     Ok(())
 }
 
+// README
+#[outbox_handler(event = "order.created", version = 1, handler_key = "send-mail")]
+async fn send_mail(delivery: &Delivery<Order>, mailer: &Mailer, claim: &Claim) -> Result<(), MailError> {
+    mailer.send(&delivery.payload().sku, claim.downstream_key("mail")).await
+}
+// end
+
+struct Mailer;
+
+type MailError = String;
+
+impl Mailer {
+    async fn send(&self, _: &str, _: idem_runtime::DownstreamKey) -> Result<(), MailError> {
+        Ok(())
+    }
+}
+
 #[tokio::test]
 async fn the_code_of_the_readme_runs() {
     let pool =
@@ -123,7 +142,7 @@ async fn the_code_of_the_readme_runs() {
 fn the_code_of_the_readme_is_this_code() {
     let readme = include_str!("../../README.md");
     let mut blocks = readme.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    for region in include_str!("readme.rs").split("// README\n").skip(1).take(3) {
+    for region in include_str!("readme.rs").split("// README\n").skip(1).take(4) {
         let region = region.split("// end").next().unwrap().trim_end();
         let indent = region.len() - region.trim_start_matches(' ').len();
         let lines: Vec<_> = region.lines().map(|line| line.get(indent..).unwrap_or_default()).collect();

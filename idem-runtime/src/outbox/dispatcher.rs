@@ -20,7 +20,7 @@ use crate::store::{Outbox, StoreResult, StoredEvent};
 
 /// Hands the events of one database to the handlers of this program; any number of processes may have one.
 ///
-/// ```
+/// ```standalone_crate
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// # use idem_runtime::sqlite::Guard;
 /// use idem_runtime::outbox::Dispatcher;
