@@ -11,7 +11,7 @@ use crate::options::{
 };
 use crate::written::{Written, written};
 
-const OPTIONS: [&str; 15] = [
+const OPTIONS: [&str; 16] = [
     "route",
     "retry_failed",
     "bind",
@@ -27,6 +27,7 @@ const OPTIONS: [&str; 15] = [
     "status",
     "failure",
     "preset",
+    "steps",
 ];
 
 /// `bind = field`, or `bind(task_id = expr, ...)`.
@@ -73,6 +74,7 @@ pub(crate) struct Args {
     pub(crate) status: Option<Named<LitInt>>,
     pub(crate) failure: Option<Named<Ident>>,
     pub(crate) preset: Option<Named<Ident>>,
+    pub(crate) steps: Option<Named<()>>,
     /// Everything as it was written, for the registry.
     pub(crate) written: Vec<Written>,
     /// Options whose value could not be read; they count as given.
@@ -111,6 +113,7 @@ impl Args {
             "release_on" => set(&mut self.release_on, name, patterns(name, input)?, errors),
             "status" => set(&mut self.status, name, valued(name, input, "201")?, errors),
             "failure" => set(&mut self.failure, name, valued(name, input, "serde")?, errors),
+            "steps" => set(&mut self.steps, name, alone(name, input)?, errors),
             "preset" => set(&mut self.preset, name, valued(name, input, "webhook")?, errors),
             unknown => {
                 // What was meant counts as given, so that it is not said to be missing as well.
@@ -120,6 +123,14 @@ impl Args {
         }
         Ok(())
     }
+}
+
+/// An option that is there or not.
+fn alone(name: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    if input.is_empty() || input.peek(Token![,]) {
+        return Ok(());
+    }
+    Err(syn::Error::new(input.span(), format!("`{name}` takes no value: write `{name}` alone")))
 }
 
 fn duration(name: &Ident, input: ParseStream<'_>) -> syn::Result<Duration> {

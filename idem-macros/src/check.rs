@@ -27,6 +27,7 @@ pub(crate) fn check(args: Args, function: Function, errors: &mut Errors) -> Opti
     check_durations(&args, errors);
     check_kind(&args, &function, errors);
     check_mode(&args, &function, errors);
+    check_steps(&args, &function, errors);
     check_parts(&args, &function, errors);
     let route = match &args.route {
         Some(route) => {
@@ -72,6 +73,7 @@ pub(crate) fn check(args: Args, function: Function, errors: &mut Errors) -> Opti
         release_on: args.release_on.map_or_else(Vec::new, |named| named.value),
         status: args.status.map(|named| named.value),
         record_failures: args.failure.is_some(),
+        steps: args.steps.is_some(),
         written: args.written.into_iter().filter(|option| option.name != "route").collect(),
         function,
     })
@@ -192,6 +194,18 @@ fn check_mode(args: &Args, function: &Function, errors: &mut Errors) {
             &on_lapse.name,
             "`on_lapse` is for functions without `mutation`: a transaction that stops has no effects, remove it",
         );
+    }
+}
+
+fn check_steps(args: &Args, function: &Function, errors: &mut Errors) {
+    let Some(steps) = &args.steps else { return };
+    if function.mutation.is_some() {
+        errors.at(
+            &steps.name,
+            "`steps` is for functions without `mutation`: one transaction has nothing to continue behind, remove it",
+        );
+    } else if let Some(Named { name, value: OnLapse::Recover(_) }) = &args.on_lapse {
+        errors.at(name, "each step is repeated with its own key: remove `on_lapse`, or `steps`");
     }
 }
 

@@ -129,6 +129,11 @@ pub(crate) fn rebind(pat: &Pat, value: &TokenStream) -> TokenStream {
     }
 }
 
+/// What an external body sees as its request.
+pub(crate) fn claimed(model: &Model) -> TokenStream {
+    if model.steps { quote!(&__idem_claim.steps_only()) } else { quote!(__idem_claim) }
+}
+
 /// The user's body under its own return type, so that `return` and `?` mean what they always meant.
 pub(crate) fn run_body(model: &Model) -> TokenStream {
     let body = &model.function.body;
@@ -193,7 +198,7 @@ fn body(model: &Model, idem: &TokenStream) -> (TokenStream, TokenStream) {
     } else {
         let claim = claim(model);
         let claim = quote!(__idem_claim: &#claim);
-        (quote!(#idem::run_external), claim, rebind(request_pat, &quote!(__idem_claim)))
+        (quote!(#idem::run_external), claim, rebind(request_pat, &claimed(model)))
     };
     // Boxed here, where its type is known, so that what is around it is compiled once for all handlers. One
     // that cannot move between threads is said at the function's name.

@@ -29,6 +29,8 @@ pub(crate) struct Model {
     pub(crate) release_on: Vec<Pat>,
     pub(crate) status: Option<LitInt>,
     pub(crate) record_failures: bool,
+    /// Whether the body gets its steps alone.
+    pub(crate) steps: bool,
     /// The options besides the route, as they were written.
     pub(crate) written: Vec<Written>,
 }

@@ -7,7 +7,7 @@ use syn::{Ident, Pat, ReturnType};
 
 use crate::check::name_of;
 use crate::function::Argument;
-use crate::handler::{bindings, claim, policy, rebind, recovered, run_body};
+use crate::handler::{bindings, claim, claimed, policy, rebind, recovered, run_body};
 use crate::model::Model;
 use crate::runtime::{ours_at, private, private_at};
 
@@ -66,7 +66,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             })
         }
     } else {
-        let request = rebind(&function.idem.pat, &quote!(__idem_claim));
+        let request = rebind(&function.idem.pat, &claimed(model));
         let claim = claim(model);
         quote_spanned! {at=>
             run_external(async move |__idem_claim: &#claim| {

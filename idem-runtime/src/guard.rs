@@ -41,6 +41,7 @@ mod renewal;
 mod request;
 mod seen;
 mod settle;
+mod steps;
 mod uninterrupted;
 mod waiters;
 
@@ -57,6 +58,7 @@ pub(crate) use nesting::watched;
 pub use operation::{Operation, Outcome, Recordable, Success};
 pub use recovery::Recovery;
 pub use request::{Idempotency, Own, Request};
+pub use steps::Steps;
 #[cfg(feature = "axum")]
 pub(crate) use uninterrupted::Begun;
 

@@ -49,7 +49,7 @@ pub use error::{Cause, Error};
 pub use fingerprint::{Comparison, Fingerprint, FingerprintError, HttpRequest, Keyring, Secret};
 pub use guard::{
     BuildError, Claim, DownstreamKey, GuardBuilder, Idempotency, IdempotencyMutationGuard, Operation,
-    Outcome, Own, Recordable, Recovery, Request, Success,
+    Outcome, Own, Recordable, Recovery, Request, Steps, Success,
 };
 #[doc(hidden)]
 pub use private as __private;
@@ -75,6 +75,7 @@ pub use private as __private;
 /// | `max_run = "15m"` | how long a lease is renewed | the guard's, 15 min |
 /// | `on_lapse = "refuse"` | without `mutation`: a stopped attempt waits for an operator | `"rerun"` |
 /// | `release_on(AppError::Busy)` | errors after which the claim is given back | none |
+/// | `steps` | without `mutation`: `idem` is [`Steps`], which gives a derived key only inside a step | no |
 /// | `key = optional` | handlers: a request without a key runs all the same; or an expression, `key = &event.id` | `required` |
 /// | `fingerprint(ignore("/meta/sent_at"))` | handlers: JSON pointers that may differ in a retry | none |
 /// | `headers("x-trace")` | handlers: headers to replay besides the usual ones | none |

@@ -250,6 +250,21 @@ pub trait Store: sqlx::Database + sealed::Sealed {
         bindings: &Bindings,
     ) -> impl Future<Output = StoreResult<bool>> + Send;
 
+    /// The steps that earlier attempts of this life have finished; the outer `None`: the claim was lost.
+    fn steps(
+        conn: &mut ConnectionOf<Self>,
+        key: &RecordKey,
+        token: FencingToken,
+    ) -> impl Future<Output = StoreResult<Option<Option<String>>>> + Send;
+
+    /// Keeps the finished steps of an attempt that is at work; also inside a transaction of one of its steps.
+    fn keep_steps(
+        conn: &mut ConnectionOf<Self>,
+        key: &RecordKey,
+        token: FencingToken,
+        steps: &str,
+    ) -> impl Future<Output = StoreResult<bool>> + Send;
+
     /// Marks at most `batch` records past their life as expired.
     ///
     /// State and time stand in the statement itself, so a record that is claimed meanwhile is left alone,

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::guard::lane::{Change, Tries, Written};
 use crate::guard::recovery::Doubt;
 use crate::guard::request::Origin;
+use crate::guard::steps::Finished;
 use crate::guard::{Idempotency, IdempotencyMutationGuard, Inner, unavailable};
 use crate::key::hex_digest;
 use crate::record::{Bindings, Record};
@@ -46,10 +47,11 @@ impl fmt::Display for DownstreamKey {
 
 /// A claim in external mode, lent to its body.
 pub struct Claim<S: Store> {
-    inner: Arc<Inner<S>>,
+    pub(super) inner: Arc<Inner<S>>,
     idempotency: Idempotency<S>,
     record: Record,
     bindings: Mutex<Bindings>,
+    pub(super) steps: Finished,
     pub(super) doubt: Doubt,
 }
 
@@ -58,7 +60,7 @@ impl<S: Store> Claim<S> {
         let bindings = Mutex::new(record.bindings.clone());
         let guard = IdempotencyMutationGuard(Arc::clone(&inner));
         let idempotency = Idempotency::inside(guard, Origin::of(&record));
-        Self { inner, idempotency, record, bindings, doubt }
+        Self { inner, idempotency, record, bindings, steps: Finished::default(), doubt }
     }
 
     /// Which attempt this is; one unless an earlier one failed or stopped.
@@ -117,12 +119,17 @@ impl<S: Store> Claim<S> {
         match written.map_err(unavailable)? {
             Written::Lost => Err(Error::Lost),
             Written::Done(_) => {
-                let mut bound = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
-                bound.task_id = bindings.task_id.or(bound.task_id.take());
-                bound.outbox_event_id = bindings.outbox_event_id.or(bound.outbox_event_id.take());
+                self.bound(bindings);
                 Ok(())
             }
         }
+    }
+
+    /// Notes what was bound; what is `None` stays as it is.
+    pub(super) fn bound(&self, bindings: Bindings) {
+        let mut bound = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        bound.task_id = bindings.task_id.or(bound.task_id.take());
+        bound.outbox_event_id = bindings.outbox_event_id.or(bound.outbox_event_id.take());
     }
 
     pub(super) fn into_bindings(self) -> Bindings {

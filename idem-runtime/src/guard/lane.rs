@@ -34,6 +34,7 @@ pub(super) enum Change {
     EndLease,
     MarkUnknown,
     Bind(Bindings),
+    KeepSteps(String),
 }
 
 /// What became of a change.
@@ -51,7 +52,8 @@ impl Change {
         match self {
             Self::Complete(..) => Some(Status::Succeeded),
             Self::Fail(_) => Some(Status::Failed),
-            Self::Release | Self::Renew(_) | Self::EndLease | Self::MarkUnknown | Self::Bind(_) => None,
+            Self::Release | Self::Renew(_) | Self::EndLease | Self::MarkUnknown => None,
+            Self::Bind(_) | Self::KeepSteps(_) => None,
         }
     }
 
@@ -75,6 +77,7 @@ impl Change {
             Self::Release => touched(S::release(connection, key, token, None).await?),
             Self::EndLease => touched(S::end_lease(connection, key, token).await?),
             Self::MarkUnknown => touched(S::mark_unknown(connection, key, token).await?),
+            Self::KeepSteps(steps) => touched(S::keep_steps(connection, key, token, steps).await?),
             Self::Bind(bindings) => touched(S::bind(connection, key, token, bindings).await?),
         })
     }

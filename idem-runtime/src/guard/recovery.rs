@@ -27,6 +27,11 @@ impl Doubt {
         Self(AtomicBool::new(doubtful))
     }
 
+    /// From here on nobody can say what this attempt did.
+    pub(super) fn raise(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
     pub(super) fn remains(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }

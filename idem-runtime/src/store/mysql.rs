@@ -27,6 +27,7 @@ const MIGRATIONS: &[Step] = &[
         "idempotency outbox events",
         include_str!("../../migrations/mysql/0004_idempotency_outbox_events.sql"),
     ),
+    (5, "idempotency steps", include_str!("../../migrations/mysql/0005_idempotency_steps.sql")),
 ];
 
 impl super::sealed::Sealed for MySql {}
@@ -163,6 +164,7 @@ impl Store for MySql {
             .bind(claim.request_fields.clone())
             .bind(anew)
             .bind(anew)
+            .bind(anew)
             .bind(anew);
         let statement = by_token(bind_terms(statement, claim), &claim.key, seen.token).bind(seen.revision);
         if !touched(conn, statement).await? {
@@ -266,6 +268,24 @@ impl Store for MySql {
         bindings: &Bindings,
     ) -> StoreResult<bool> {
         touched(conn, by_token(bind_bindings(sqlx::query(sql::BIND), bindings), key, token)).await
+    }
+
+    async fn steps(
+        conn: &mut MySqlConnection,
+        key: &RecordKey,
+        token: FencingToken,
+    ) -> StoreResult<Option<Option<String>>> {
+        let row = by_token(sqlx::query(sql::STEPS), key, token).fetch_optional(conn).await?;
+        row.map(|row| row.try_get("steps")).transpose()
+    }
+
+    async fn keep_steps(
+        conn: &mut MySqlConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        steps: &str,
+    ) -> StoreResult<bool> {
+        touched(conn, by_token(sqlx::query(sql::KEEP_STEPS).bind(steps.to_owned()), key, token)).await
     }
 
     async fn expire(conn: &mut MySqlConnection, batch: u32) -> StoreResult<Swept> {

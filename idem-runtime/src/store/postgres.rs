@@ -26,6 +26,7 @@ const MIGRATIONS: &[Step] = &[
         "idempotency outbox events",
         include_str!("../../migrations/postgres/0004_idempotency_outbox_events.sql"),
     ),
+    (5, "idempotency steps", include_str!("../../migrations/postgres/0005_idempotency_steps.sql")),
 ];
 
 impl super::sealed::Sealed for Postgres {}
@@ -269,6 +270,24 @@ impl Store for Postgres {
             .bind(bindings.task_id.clone())
             .bind(bindings.outbox_event_id.clone());
         touched(conn, statement).await
+    }
+
+    async fn steps(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+    ) -> StoreResult<Option<Option<String>>> {
+        let row = fenced(sql::STEPS, key, token).fetch_optional(conn).await?;
+        row.map(|row| row.try_get("steps")).transpose()
+    }
+
+    async fn keep_steps(
+        conn: &mut PgConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        steps: &str,
+    ) -> StoreResult<bool> {
+        touched(conn, fenced(sql::KEEP_STEPS, key, token).bind(steps.to_owned())).await
     }
 
     async fn expire(conn: &mut PgConnection, batch: u32) -> StoreResult<Swept> {

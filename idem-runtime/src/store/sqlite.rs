@@ -26,6 +26,7 @@ const MIGRATIONS: &[Step] = &[
         "idempotency outbox events",
         include_str!("../../migrations/sqlite/0004_idempotency_outbox_events.sql"),
     ),
+    (5, "idempotency steps", include_str!("../../migrations/sqlite/0005_idempotency_steps.sql")),
 ];
 
 impl super::sealed::Sealed for Sqlite {}
@@ -250,6 +251,24 @@ impl Store for Sqlite {
             .bind(bindings.task_id.clone())
             .bind(bindings.outbox_event_id.clone());
         touched(conn, statement).await
+    }
+
+    async fn steps(
+        conn: &mut SqliteConnection,
+        key: &RecordKey,
+        token: FencingToken,
+    ) -> StoreResult<Option<Option<String>>> {
+        let row = fenced(sql::STEPS, key, token).fetch_optional(conn).await?;
+        row.map(|row| row.try_get("steps")).transpose()
+    }
+
+    async fn keep_steps(
+        conn: &mut SqliteConnection,
+        key: &RecordKey,
+        token: FencingToken,
+        steps: &str,
+    ) -> StoreResult<bool> {
+        touched(conn, fenced(sql::KEEP_STEPS, key, token).bind(steps.to_owned())).await
     }
 
     async fn expire(conn: &mut SqliteConnection, batch: u32) -> StoreResult<Swept> {

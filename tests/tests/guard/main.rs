@@ -4,6 +4,7 @@ mod external;
 mod failure;
 mod recovery;
 mod replay;
+mod steps;
 mod transaction;
 mod waiting;
 

@@ -129,7 +129,7 @@ macro_rules! bindings {
 }
 
 /// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str = concat!("SELECT ", columns!(), " FROM idempotency_records LIMIT 0");
+pub(super) const PROBE: &str = concat!("SELECT ", columns!(), ", steps FROM idempotency_records LIMIT 0");
 
 /// The settings of this very session, as far as the server knows them.
 pub(super) const SETTINGS: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit', \
@@ -190,6 +190,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     "idempotency_records SET ",
     "request_hash = IF(?, ?, request_hash), request_fields = IF(?, ?, request_fields), ",
     "task_id = IF(?, NULL, task_id), outbox_event_id = IF(?, NULL, outbox_event_id), ",
+    "steps = IF(?, NULL, steps), ",
     "created_at = IF(?, ",
     now!(),
     ", created_at), status = 'processing', attempt = attempt + 1, claim_id = ?, locked_until = ",
@@ -220,7 +221,8 @@ pub(super) const LAST_ERROR: &str = "SHOW ERRORS";
 
 /// Fenced by token and status: a zombie touches no row. In a transaction the row lock is held until the commit,
 /// so nobody takes over in between, and an UPDATE reads what is committed even under an old snapshot.
-pub(super) const COMPLETE: &str = concat!(settle!("succeeded"), ", ", bindings!(), " WHERE ", owned!());
+pub(super) const COMPLETE: &str =
+    concat!(settle!("succeeded"), ", steps = NULL, ", bindings!(), " WHERE ", owned!());
 
 /// Fenced by token and status: a zombie cannot fail the new owner's record.
 pub(super) const FAIL: &str = concat!(settle!("failed"), " WHERE ", owned!());
@@ -272,6 +274,13 @@ pub(super) const MARK_UNKNOWN: &str = concat!(
     " WHERE ",
     owned!()
 );
+
+/// Fenced by token and status: whoever was replaced learns it before it takes another step.
+pub(super) const STEPS: &str = concat!("SELECT steps FROM idempotency_records WHERE ", owned!());
+
+/// Fenced by token and status: a zombie's step is not kept for the new owner, which takes it itself.
+pub(super) const KEEP_STEPS: &str =
+    concat!("UPDATE idempotency_records SET steps = ?, ", touch!(), " WHERE ", owned!());
 
 /// Fenced by token and status: a zombie's task is not bound to the new owner's record.
 pub(super) const BIND: &str =

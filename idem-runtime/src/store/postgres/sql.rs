@@ -78,7 +78,7 @@ macro_rules! bindings {
 }
 
 /// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str = concat!("SELECT ", columns!(), " FROM idempotency_records LIMIT 0");
+pub(super) const PROBE: &str = concat!("SELECT ", columns!(), ", steps FROM idempotency_records LIMIT 0");
 
 /// The settings of this very session, since a role's own override the server's.
 pub(super) const SETTINGS: &str = "SELECT current_setting('synchronous_commit') AS synchronous_commit, \
@@ -117,6 +117,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     "request_fields = CASE WHEN $17 THEN $6 ELSE request_fields END, ",
     "task_id = CASE WHEN $17 THEN NULL ELSE task_id END, ",
     "outbox_event_id = CASE WHEN $17 THEN NULL ELSE outbox_event_id END, ",
+    "steps = CASE WHEN $17 THEN NULL ELSE steps END, ",
     "created_at = CASE WHEN $17 THEN statement_timestamp() ELSE created_at END, ",
     "status = 'processing', attempt = attempt + 1, claim_id = $7, revision = revision + 1, ",
     "locked_until = lease_end, ",
@@ -147,7 +148,7 @@ pub(super) const COMPLETE_IN_TRANSACTION: &str = concat!(
 /// Fenced by token and status: a zombie touches no row.
 pub(super) const COMPLETE: &str = concat!(
     settle!("succeeded"),
-    ", ",
+    ", steps = NULL, ",
     bindings!("$11", "$12"),
     " WHERE ",
     owned!(),
@@ -189,6 +190,15 @@ pub(super) const END_LEASE: &str = concat!(
 pub(super) const MARK_UNKNOWN: &str = concat!(
     "UPDATE idempotency_records SET locked_until = least(locked_until, statement_timestamp()), ",
     "outcome_unknown = true, updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
+    owned!()
+);
+
+/// Fenced by token and status: whoever was replaced learns it before it takes another step.
+pub(super) const STEPS: &str = concat!("SELECT steps FROM idempotency_records WHERE ", owned!());
+
+/// Fenced by token and status: a zombie's step is not kept for the new owner, which takes it itself.
+pub(super) const KEEP_STEPS: &str = concat!(
+    "UPDATE idempotency_records SET steps = $7, updated_at = statement_timestamp(), revision = revision + 1 WHERE ",
     owned!()
 );
 

@@ -79,7 +79,7 @@ macro_rules! bindings {
 }
 
 /// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str = concat!("SELECT ", columns!(), " FROM idempotency_records LIMIT 0");
+pub(super) const PROBE: &str = concat!("SELECT ", columns!(), ", steps FROM idempotency_records LIMIT 0");
 
 /// The settings of this very connection, and whether it is a file at all.
 pub(super) const SETTINGS: &str = "SELECT s.synchronous AS synchronous, j.journal_mode AS journal_mode, \
@@ -117,6 +117,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     "request_fields = CASE WHEN ?15 THEN ?6 ELSE request_fields END, ",
     "task_id = CASE WHEN ?15 THEN NULL ELSE task_id END, ",
     "outbox_event_id = CASE WHEN ?15 THEN NULL ELSE outbox_event_id END, ",
+    "steps = CASE WHEN ?15 THEN NULL ELSE steps END, ",
     "created_at = CASE WHEN ?15 THEN ",
     now!(),
     " ELSE created_at END, ",
@@ -149,7 +150,7 @@ pub(super) const LEAVE: &str = "RELEASE SAVEPOINT idem_claim";
 /// Fenced by token and status: a zombie touches no row.
 pub(super) const COMPLETE: &str = concat!(
     settle!("succeeded"),
-    ", ",
+    ", steps = NULL, ",
     bindings!("?11", "?12"),
     " WHERE ",
     owned!(),
@@ -210,6 +211,17 @@ pub(super) const MARK_UNKNOWN: &str = concat!(
     "updated_at = ",
     now!(),
     ", revision = revision + 1 WHERE ",
+    owned!()
+);
+
+/// Fenced by token and status: whoever was replaced learns it before it takes another step.
+pub(super) const STEPS: &str = concat!("SELECT steps FROM idempotency_records WHERE ", owned!());
+
+/// Fenced by token and status: a zombie's step is not kept for the new owner, which takes it itself.
+pub(super) const KEEP_STEPS: &str = concat!(
+    "UPDATE idempotency_records SET steps = ?7, revision = revision + 1, updated_at = ",
+    now!(),
+    " WHERE ",
     owned!()
 );
 
