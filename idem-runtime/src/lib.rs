@@ -42,6 +42,7 @@ mod read_pool;
 mod record;
 pub mod registry;
 pub mod store;
+pub mod telemetry;
 
 pub use decision::{ClaimKind, Decision, decide, is_over};
 pub use diagnosis::{Diagnosis, Next, Verdict, compare_hashes, diagnose};
