@@ -4,8 +4,10 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use idem_runtime::store::Maintain;
 use idem_runtime::{
-    Claim, Error, IdempotencyMutationGuard, Mutation, OnLapse, Outcome, Policy, Recovery, Success,
+    Claim, Error, IdempotencyMutationGuard, Maintenance, Mutation, OnLapse, Outcome, Policy, Recovery,
+    Success,
 };
 use idem_tests::{Fixture, key, policy, scope};
 use tokio::sync::Notify;
@@ -210,4 +212,39 @@ pub(crate) async fn every_outage<F: Fixture>() {
         Act::Decline
     });
     assert!(unwritten.await.is_err());
+}
+
+pub(crate) async fn every_round<F: Fixture<S: Maintain>>() {
+    let fixture = F::create().await;
+    let guard = fixture.guard(4).await;
+    for name in ["a", "b", "c"] {
+        inside::<F>(&guard, &policy(), name, "book", Act::Succeed).await.unwrap();
+    }
+    F::pass(guard.pool(), Duration::from_hours(25)).await;
+    let until = async |name, label, value| while !shows(name, label, value).await {};
+    let eager = Maintenance::new().interval(Duration::from_millis(5)).batch(1);
+    let sweeps = guard.spawn_maintenance(eager.clone());
+    until("idem_swept_total", "sweep", "expire").await;
+    F::pass(guard.pool(), Duration::from_hours(25)).await;
+    until("idem_swept_total", "sweep", "purge").await;
+    until("idem_maintenance_rounds_total", "result", "swept").await;
+    let second = guard.spawn_maintenance(eager.clone());
+    until("idem_maintenance_rounds_total", "result", "taken").await;
+    second.shutdown().await;
+    execute::<F>(&guard, AWAY).await;
+    until("idem_maintenance_rounds_total", "result", "failed").await;
+    execute::<F>(&guard, BACK).await;
+    sweeps.shutdown().await;
+    // Stopped in the long pause behind its first record.
+    while !shows("idem_maintenance_rounds_total", "result", "stopped").await {
+        for name in ["d", "e", "f"] {
+            let _ = inside::<F>(&guard, &policy(), name, "book", Act::Succeed).await;
+        }
+        F::pass(guard.pool(), Duration::from_hours(50)).await;
+        let slow = guard.spawn_maintenance(eager.clone().share(0.01));
+        let mut connection = guard.pool().acquire().await.unwrap();
+        while F::number(&mut connection, "SELECT count(*) FROM idempotency_records").await.unwrap() > 2 {}
+        drop(connection);
+        slow.shutdown().await;
+    }
 }

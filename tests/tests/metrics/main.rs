@@ -8,7 +8,7 @@ mod ops;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use idem_runtime::store::Store;
+use idem_runtime::store::{Maintain, Store};
 use idem_tests::{Fixture, on_every_database};
 
 /// Metrics, as they are documented or as they are scraped.
@@ -26,19 +26,21 @@ pub(crate) struct Metrics {
 const NOT_DRIVEN: &[(&str, &str)] = &[
     ("outcome", "commit_unknown"),
     ("operation", "read_back"),
+    ("operation", "outbox"),
     ("fault", "again"),
     ("fault", "locked"),
     ("fault", "aborted"),
     ("fault", "unknown"),
 ];
 
-async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixture>() {
+async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixture<S: Maintain>>() {
     exporter::install();
     driven::every_ending::<F>().await;
     driven::every_wait::<F>().await;
     driven::every_reclaim::<F>().await;
     driven::every_renewal::<F>().await;
     driven::every_outage::<F>().await;
+    driven::every_round::<F>().await;
     handlers::unclaimed_and_overloaded().await;
 
     let scraped = exporter::scrape().await;
