@@ -7,6 +7,7 @@ mod handlers;
 mod ops;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use idem_runtime::store::{Maintain, Store};
 use idem_tests::{Fixture, on_every_database};
@@ -35,13 +36,9 @@ const NOT_DRIVEN: &[(&str, &str)] = &[
 
 async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixture<S: Maintain>>() {
     exporter::install();
-    driven::every_ending::<F>().await;
-    driven::every_wait::<F>().await;
-    driven::every_reclaim::<F>().await;
-    driven::every_renewal::<F>().await;
-    driven::every_outage::<F>().await;
-    driven::every_round::<F>().await;
-    handlers::unclaimed_and_overloaded().await;
+    // Each waits for what it brings about; a minute is enough for all of it many times over.
+    let driving = tokio::time::timeout(Duration::from_mins(1), drive::<F>()).await;
+    driving.expect("everything comes about");
 
     let scraped = exporter::scrape().await;
     let documented = documented::metrics();
@@ -62,6 +59,16 @@ async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixt
         })
         .collect();
     assert!(missing.is_empty(), "documented, but never seen: {missing:?}");
+}
+
+async fn drive<F: Fixture<S: Maintain>>() {
+    driven::every_ending::<F>().await;
+    driven::every_wait::<F>().await;
+    driven::every_reclaim::<F>().await;
+    driven::every_renewal::<F>().await;
+    driven::every_outage::<F>().await;
+    driven::every_round::<F>().await;
+    handlers::unclaimed_and_overloaded().await;
 }
 
 on_every_database! { an_exporter_shows_what_the_documentation_lists_and_nothing_else }
