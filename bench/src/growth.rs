@@ -21,22 +21,23 @@ pub(crate) async fn run(options: &Options, most: u64) -> Result<(), Error> {
         "{:<10} {:<7} {:>10} {:>10} {:>22}",
         "database", "measure", "records", "per second", "time to that of few"
     );
-    let folder = tempfile::tempdir()?;
-    let mut works = Vec::new();
-    for size in &sizes {
-        let path = folder.path().join(format!("{size}.sqlite"));
-        works.push((*size, work::on_sqlite(&path, CALLERS).await?));
+    if options.has("sqlite") {
+        let folder = tempfile::tempdir()?;
+        let mut works = Vec::new();
+        for size in &sizes {
+            let path = folder.path().join(format!("{size}.sqlite"));
+            works.push((*size, work::on_sqlite(&path, CALLERS).await?));
+        }
+        compare(options, works).await?;
     }
-    compare(options, works).await?;
-    drop(folder);
-    if let Some(url) = &options.postgres {
+    if let Some(url) = options.postgres.as_ref().filter(|_| options.has("postgres")) {
         let mut works = Vec::new();
         for size in &sizes {
             works.push((*size, work::on_postgres(url, CALLERS).await?));
         }
         compare(options, works).await?;
     }
-    if let Some(url) = &options.mysql {
+    if let Some(url) = options.mysql.as_ref().filter(|_| options.has("mysql")) {
         let mut works = Vec::new();
         for size in &small {
             works.push((*size, work::on_mysql(url, CALLERS).await?));

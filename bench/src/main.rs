@@ -32,7 +32,7 @@ struct Options {
     #[arg(long, global = true)]
     quick: bool,
     /// Only comparisons with all of these words: a database, a measure, a mode, what it is compared with.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', global = true)]
     only: Vec<String>,
     /// How many connections and callers.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 32])]
@@ -46,7 +46,11 @@ struct Options {
 #[derive(Debug, Subcommand)]
 enum Part {
     /// A load with and without the maintenance in the background, and the sizes after ten cycles.
-    Maintenance,
+    Maintenance {
+        /// How many records are removed beside the load.
+        #[arg(long, default_value_t = 1_000_000)]
+        records: u64,
+    },
     /// Claims and replays among few and many records.
     Growth {
         /// The most records on PostgreSQL and SQLite.
@@ -59,7 +63,7 @@ enum Part {
 async fn main() -> Result<(), Error> {
     let options = Options::parse();
     match options.part {
-        Some(Part::Maintenance) => return maintenance::run(&options).await,
+        Some(Part::Maintenance { records }) => return maintenance::run(&options, records).await,
         Some(Part::Growth { most }) => return growth::run(&options, most).await,
         None => {}
     }
@@ -125,6 +129,13 @@ impl Options {
     fn wants(&self, name: &Name) -> bool {
         let words = [name.database, name.measure, name.mode, name.ratio_to];
         self.only.iter().all(|word| words.contains(&word.as_str()))
+    }
+}
+
+impl Options {
+    /// Whether a part looks at this database.
+    fn has(&self, database: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|word| word == database)
     }
 }
 

@@ -17,23 +17,25 @@ fn maintenance() -> Maintenance {
     Maintenance::new().interval(Duration::from_millis(20))
 }
 
-pub(crate) async fn run(options: &Options) -> Result<(), Error> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("bench.sqlite");
-    beside_a_load(options, work::on_sqlite(&path, CALLERS).await?).await?;
-    if let Some(url) = &options.mysql {
-        beside_a_load(options, work::on_mysql(url, CALLERS).await?).await?;
+pub(crate) async fn run(options: &Options, records: u64) -> Result<(), Error> {
+    if options.has("sqlite") {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("bench.sqlite");
+        beside_a_load(options, records, work::on_sqlite(&path, CALLERS).await?).await?;
     }
-    if let Some(url) = &options.postgres {
-        beside_a_load(options, work::on_postgres(url, CALLERS).await?).await?;
+    if let Some(url) = options.mysql.as_ref().filter(|_| options.has("mysql")) {
+        beside_a_load(options, records, work::on_mysql(url, CALLERS).await?).await?;
+    }
+    if let Some(url) = options.postgres.as_ref().filter(|_| options.has("postgres")) {
+        beside_a_load(options, records, work::on_postgres(url, CALLERS).await?).await?;
         cycles(options, &work::on_postgres(url, CALLERS).await?).await?;
     }
     Ok(())
 }
 
 /// Slots without and with the maintenance in turn, until it has removed all that was due.
-async fn beside_a_load<W: Work>(options: &Options, work: W) -> Result<(), Error> {
-    let (count, length) = if options.quick { (2000, 200) } else { (1_000_000, 4000) };
+async fn beside_a_load<W: Work>(options: &Options, records: u64, work: W) -> Result<(), Error> {
+    let (count, length) = if options.quick { (2000, 200) } else { (records, 4000) };
     work.guarded(REPLAYED).await?;
     let hash = work.hash(REPLAYED).await?;
     fill::fill(&work, count, -48, &hash, "swept").await?;

@@ -38,6 +38,9 @@ struct Short {
     /// Few records and short slots: shows that the benchmark works, not how fast anything is.
     #[arg(long)]
     quick: bool,
+    /// Only these databases: sqlite, postgres, mysql.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 /// Runs the benchmark; whether it ended well.
@@ -45,8 +48,8 @@ pub(crate) async fn run(root: &Path, options: &Options) -> Result<bool> {
     packages::install_missing().await?;
     let part = match &options.part {
         Some(Part::Compile(options)) => return compile::run(root, options).await,
-        Some(Part::Maintenance(short)) => Some(("maintenance", short.quick)),
-        Some(Part::Growth(short)) => Some(("growth", short.quick)),
+        Some(Part::Maintenance(short)) => Some(("maintenance", short)),
+        Some(Part::Growth(short)) => Some(("growth", short)),
         None => None,
     };
     let server = postgres::Server::start().await?;
@@ -54,10 +57,13 @@ pub(crate) async fn run(root: &Path, options: &Options) -> Result<bool> {
     command.current_dir(root).args(["run", "--release", "--package", "idem-bench", "--"]);
     command.args(["--postgres", &server.url()]);
     let mysql = if part.is_some() { Some(mariadb::Server::start().await?) } else { None };
-    if let (Some((part, _)), Some(server)) = (part, &mysql) {
+    if let (Some((part, short)), Some(server)) = (part, &mysql) {
         command.args([part, "--mysql", &server.url()]);
+        if !short.only.is_empty() {
+            command.arg("--only").arg(short.only.join(","));
+        }
     }
-    if options.quick || part.is_some_and(|(_, quick)| quick) {
+    if options.quick || part.is_some_and(|(_, short)| short.quick) {
         command.arg("--quick");
     }
     if let Some(file) = &options.json {
