@@ -26,6 +26,16 @@ fn tired() -> Maintenance {
     eager().batch(1).share(0.01)
 }
 
+/// Waits for something that comes about by itself; a minute is enough for it many times over.
+async fn eventually(mut come: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !come().await {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("it comes about");
+}
+
 struct At<F: Fixture> {
     fixture: F,
     guard: Guard<F>,
@@ -63,9 +73,7 @@ impl<F: Fixture<S: Maintain>> At<F> {
 
     /// Waits until `sql` gives `number`.
     async fn until(&self, sql: &str, number: i64) {
-        while self.number(sql).await != number {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        eventually(async || self.number(sql).await == number).await;
     }
 
     /// An attempt outside whose caller has left while its body ran.
@@ -157,9 +165,11 @@ async fn while_one_sweeps_the_others_do_not_and_its_shutdown_lets_them<F: Fixtur
     let second = other.spawn_maintenance(eager());
     let holders = "SELECT count(*) FROM idempotency_maintenance WHERE holder = (SELECT holder FROM holder)";
     at.execute("CREATE TABLE holder AS SELECT holder FROM idempotency_maintenance").await;
-    while at.number(RECORDS).await > 25 {
+    eventually(async || {
         assert_eq!(at.number(holders).await, 1, "the second has taken over from one that is alive");
-    }
+        at.number(RECORDS).await <= 25
+    })
+    .await;
     assert!(at.number(RECORDS).await > 0, "the first one is in no hurry, and the second one does nothing");
     first.shutdown().await;
     at.until(RECORDS, 0).await;
@@ -194,12 +204,10 @@ async fn a_handle_that_is_dropped_stops_the_sweeps<F: Fixture<S: Maintain>>() {
     at.pass(DAY * 30).await;
     drop(at.sweeps(tired()));
     let sweeps = at.sweeps(tired());
-    while at.number(RECORDS).await == 30 {}
+    eventually(async || at.number(RECORDS).await < 30).await;
     drop(sweeps);
     // It gives its lease back once it has stopped.
-    while !at.hold(Uuid::nil(), DAY).await {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    eventually(async || at.hold(Uuid::nil(), DAY).await).await;
     let left = at.number(RECORDS).await;
     assert!(left > 0, "it was stopped half-way");
     tokio::time::sleep(Duration::from_millis(50)).await;
