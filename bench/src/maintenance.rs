@@ -84,7 +84,11 @@ async fn beside_a_load<W: Work>(options: &Options, records: u64, work: W) -> Res
 async fn cycles(options: &Options, work: &impl Work) -> Result<(), Error> {
     let count = if options.quick { 1000 } else { 100_000 };
     let size = async |relation: &str| work.number(&format!("SELECT pg_relation_size('{relation}')")).await;
-    println!("\n{:>5} {:>12} {:>12} {:>12} {:>12}", "cycle", "", "table", "unique key", "sweep_after");
+    let vacuums = "SELECT autovacuum_count FROM pg_stat_user_tables WHERE relname = 'idempotency_records'";
+    println!(
+        "\n{:>5} {:>12} {:>12} {:>12} {:>12} {:>8}",
+        "cycle", "", "table", "unique key", "sweep_after", "vacuums"
+    );
     for cycle in 1..=10 {
         fill::fill(work, count, -48, "v1:-:bench", "swept").await?;
         let running = work.maintain(maintenance());
@@ -93,7 +97,7 @@ async fn cycles(options: &Options, work: &impl Work) -> Result<(), Error> {
             size("idempotency_records_pkey").await?,
             size("idempotency_records_sweep_after").await?,
         ];
-        print(cycle, "filled", sizes);
+        print(cycle, "filled", sizes, work.number(vacuums).await?);
         while work.number(LEFT).await? > 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -103,12 +107,12 @@ async fn cycles(options: &Options, work: &impl Work) -> Result<(), Error> {
             size("idempotency_records_pkey").await?,
             size("idempotency_records_sweep_after").await?,
         ];
-        print(cycle, "removed", sizes);
+        print(cycle, "removed", sizes, work.number(vacuums).await?);
     }
     Ok(())
 }
 
-fn print(cycle: u32, when: &str, sizes: [i64; 3]) {
+fn print(cycle: u32, when: &str, sizes: [i64; 3], vacuums: i64) {
     let [table, key, sweep] = sizes.map(|bytes| format!("{} kB", bytes / 1024));
-    println!("{cycle:>5} {when:>12} {table:>12} {key:>12} {sweep:>12}");
+    println!("{cycle:>5} {when:>12} {table:>12} {key:>12} {sweep:>12} {vacuums:>8}");
 }
