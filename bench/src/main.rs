@@ -2,13 +2,16 @@
 
 #![forbid(unsafe_code)]
 
+mod fill;
+mod growth;
+mod maintenance;
 mod measure;
 mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use measure::{Figure, Name, Slots};
 use work::Work;
 
@@ -17,14 +20,19 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 /// The guard against the same work without it, on SQLite and PostgreSQL.
 #[derive(Debug, Parser)]
 struct Options {
-    /// A PostgreSQL server on which databases may be created; without one only SQLite is measured.
-    #[arg(long)]
+    #[command(subcommand)]
+    part: Option<Part>,
+    /// A PostgreSQL server on which databases may be created.
+    #[arg(long, global = true)]
     postgres: Option<String>,
-    /// Short slots.
-    #[arg(long)]
+    /// A MariaDB or MySQL server on which databases may be created; only the parts look at it.
+    #[arg(long, global = true)]
+    mysql: Option<String>,
+    /// Short slots, and few records in the parts.
+    #[arg(long, global = true)]
     quick: bool,
     /// Only comparisons with all of these words: a database, a measure, a mode, what it is compared with.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', global = true)]
     only: Vec<String>,
     /// How many connections and callers.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 32])]
@@ -34,9 +42,31 @@ struct Options {
     json: Option<PathBuf>,
 }
 
+/// What is measured besides the guard itself.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// A load with and without the maintenance in the background, and the sizes after ten cycles.
+    Maintenance {
+        /// How many records are removed beside the load.
+        #[arg(long, default_value_t = 1_000_000)]
+        records: u64,
+    },
+    /// Claims and replays among few and many records.
+    Growth {
+        /// The most records on PostgreSQL and SQLite.
+        #[arg(long, default_value_t = 10_000_000)]
+        most: u64,
+    },
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let options = Options::parse();
+    match options.part {
+        Some(Part::Maintenance { records }) => return maintenance::run(&options, records).await,
+        Some(Part::Growth { most }) => return growth::run(&options, most).await,
+        None => {}
+    }
     let mut figures = Vec::new();
     let folder = tempfile::tempdir()?;
     for &connections in &options.connections {
@@ -99,6 +129,13 @@ impl Options {
     fn wants(&self, name: &Name) -> bool {
         let words = [name.database, name.measure, name.mode, name.ratio_to];
         self.only.iter().all(|word| words.contains(&word.as_str()))
+    }
+}
+
+impl Options {
+    /// Whether a part looks at this database.
+    fn has(&self, database: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|word| word == database)
     }
 }
 

@@ -78,8 +78,31 @@ impl Slots {
         })
     }
 
+    /// The same slots, longer or shorter.
+    pub(crate) fn of(length: Duration, pairs: usize) -> Self {
+        Self { length, pairs }
+    }
+
+    /// Runs all `operations` in turn; the rates of each, slot by slot.
+    pub(crate) async fn in_turn<F>(
+        &self,
+        callers: u32,
+        operations: &[impl Fn() -> F + Clone + Send + 'static],
+    ) -> Result<Vec<Vec<f64>>, Error>
+    where
+        F: Future<Output = Result<u64, Error>> + Send,
+    {
+        let mut rates = vec![Vec::new(); operations.len()];
+        for _ in 0..self.pairs {
+            for (operation, rates) in operations.iter().zip(&mut rates) {
+                rates.push(self.slot(callers, operation).await?);
+            }
+        }
+        Ok(rates)
+    }
+
     /// Operations per second of one slot.
-    async fn slot<F>(
+    pub(crate) async fn slot<F>(
         &self,
         callers: u32,
         operation: &(impl Fn() -> F + Clone + Send + 'static),
@@ -110,7 +133,7 @@ impl Slots {
 }
 
 /// The quarter `quarters` of sorted values.
-fn quantile(values: &mut [f64], quarters: usize) -> f64 {
+pub(crate) fn quantile(values: &mut [f64], quarters: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     values[(values.len() - 1) * quarters / 4]
 }

@@ -5,14 +5,17 @@ use std::str::FromStr;
 
 use idem_runtime::store::Store;
 use idem_runtime::{
-    Claim, Error as IdemError, IdempotencyKey, IdempotencyMutationGuard, Mutation, Policy, Scope, Success,
+    Claim, Error as IdemError, IdempotencyKey, IdempotencyMutationGuard, Maintenance, MaintenanceHandle,
+    Mutation, Policy, RecordKey, Scope, Success,
 };
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgPool, SqlitePool};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, MySqlPool, PgPool, SqlitePool};
 use tokio::sync::Semaphore;
 
 use crate::Error;
+use crate::fill::{self, Dialect};
 
 /// One database under work; every operation says how many requests it answered.
 pub(crate) trait Work: Send + Sync + 'static {
@@ -28,6 +31,16 @@ pub(crate) trait Work: Send + Sync + 'static {
     fn point_select(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// Sixteen equal requests at once, each with `wait`.
     fn storm(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
+    /// Runs any statement.
+    fn execute(&self, sql: &str) -> impl Future<Output = Result<(), Error>> + Send;
+    /// One number from the database.
+    fn number(&self, sql: &str) -> impl Future<Output = Result<i64, Error>> + Send;
+    /// The hash of the request of `guarded` with this key, which has been answered.
+    fn hash(&self, key: &str) -> impl Future<Output = Result<String, Error>> + Send;
+    /// Starts the maintenance.
+    fn maintain(&self, maintenance: Maintenance) -> MaintenanceHandle;
+    /// How to write statements for this database.
+    fn dialect(&self) -> &'static Dialect;
 }
 
 struct Shop<S: Store> {
@@ -48,7 +61,7 @@ async fn shop<S: Store>(pool: sqlx::Pool<S>, writers: usize) -> Result<Shop<S>, 
 }
 
 /// A file with WAL and full synchronisation.
-pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work, Error> {
+pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work + use<>, Error> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -65,7 +78,7 @@ pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work
 }
 
 /// A database of its own on the server.
-pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work, Error> {
+pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work + use<>, Error> {
     let options = PgConnectOptions::from_str(url)?;
     let name = format!("bench_{:016x}", fastrand::u64(..));
     options.connect().await?.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await?;
@@ -80,8 +93,25 @@ pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work
     shop(pool, Semaphore::MAX_PERMITS).await
 }
 
+/// A database of its own on the server.
+pub(crate) async fn on_mysql(url: &str, connections: u32) -> Result<impl Work + use<>, Error> {
+    let options = MySqlConnectOptions::from_str(url)?;
+    let name = format!("bench_{:016x}", fastrand::u64(..));
+    options.connect().await?.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await?;
+    let pool: MySqlPool = MySqlPoolOptions::new()
+        .max_connections(connections.max(2))
+        .connect_with(options.database(&name))
+        .await?;
+    pool.execute(
+        "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, sku TEXT NOT NULL, quantity INT NOT NULL)",
+    )
+    .await?;
+    pool.execute("CREATE TABLE plain_records (k VARCHAR(64) PRIMARY KEY, hash TEXT NOT NULL, code INT NOT NULL, body BLOB NOT NULL)").await?;
+    shop(pool, Semaphore::MAX_PERMITS).await
+}
+
 macro_rules! work {
-    ($database:ty, $begin:literal, $record:literal, $select:literal) => {
+    ($database:ty, $begin:literal, $record:literal, $select:literal, $dialect:expr) => {
         impl Work for Shop<$database> {
             async fn unguarded(&self) -> Result<u64, Error> {
                 let _turn = self.turns.acquire().await?;
@@ -135,6 +165,29 @@ macro_rules! work {
                 }
                 Ok(16)
             }
+
+            async fn execute(&self, sql: &str) -> Result<(), Error> {
+                sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(self.guard.pool()).await?;
+                Ok(())
+            }
+
+            async fn number(&self, sql: &str) -> Result<i64, Error> {
+                Ok(sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(self.guard.pool()).await?)
+            }
+
+            async fn hash(&self, key: &str) -> Result<String, Error> {
+                let scope = Scope::new("acme", "user-7")?;
+                let key = RecordKey::new(scope, self.policy.route().clone(), IdempotencyKey::new(key)?);
+                Ok(self.guard.read(&key).await?.ok_or("no such record")?.record.request_hash)
+            }
+
+            fn maintain(&self, maintenance: Maintenance) -> MaintenanceHandle {
+                self.guard.spawn_maintenance(maintenance)
+            }
+
+            fn dialect(&self) -> &'static Dialect {
+                $dialect
+            }
         }
 
         impl Shop<$database> {
@@ -157,7 +210,8 @@ work!(
     "BEGIN IMMEDIATE",
     "INSERT INTO plain_records (k, hash, code, body) VALUES (?1, ?2, ?3, ?4)",
     "SELECT request_hash, response_code, response_body FROM idempotency_records WHERE tenant_id = 'acme' \
-     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = ?1"
+     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = ?1",
+    &fill::SQLITE
 );
 work!(
     sqlx::Postgres,
@@ -165,5 +219,14 @@ work!(
     "INSERT INTO plain_records (tenant, usr, route, k, hash, code, body) \
      VALUES ('acme', 'user-7', 'orders.create', $1, $2, $3, $4)",
     "SELECT request_hash, response_code, response_body FROM idempotency_records WHERE tenant_id = 'acme' \
-     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = $1"
+     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = $1",
+    &fill::POSTGRES
+);
+work!(
+    sqlx::MySql,
+    "BEGIN",
+    "INSERT INTO plain_records (k, hash, code, body) VALUES (?, ?, ?, ?)",
+    "SELECT request_hash, response_code, response_body FROM idempotency_records WHERE tenant_id = 'acme' \
+     AND user_id = 'user-7' AND route = 'orders.create' AND idempotency_key = ?",
+    &fill::MYSQL
 );

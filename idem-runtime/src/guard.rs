@@ -48,6 +48,7 @@ mod waiters;
 pub use builder::{BuildError, GuardBuilder};
 #[cfg(feature = "axum")]
 pub(crate) use claim::Call;
+pub(crate) use counted::Statement;
 pub use engine::Verdict;
 #[cfg(feature = "axum")]
 pub(crate) use engine::{Ran, run_in_transaction, run_outside};
@@ -232,7 +233,7 @@ impl<S: Store> IdempotencyMutationGuard<S> {
     /// The record of one key and the database's time, for tools and tests.
     pub async fn read(&self, key: &RecordKey) -> Result<Option<Reading>, Error> {
         let mut connection = self.0.connection().await.map_err(unavailable)?;
-        self.0.within(S::read(&mut connection, key)).await.map_err(unavailable)
+        self.0.timed(Statement::Read, S::read(&mut connection, key)).await.map_err(unavailable)
     }
 
     /// The pool that the guard was built over.

@@ -15,6 +15,7 @@ use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod inspect;
+mod maintain;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 mod migrate;
 #[cfg(feature = "mysql")]
@@ -28,6 +29,7 @@ mod row;
 mod sqlite;
 
 pub use inspect::{Capacity, Due, Filter, Group, Inspect, Release};
+pub use maintain::Maintain;
 pub use outbox::{
     EventChange, EventFilter, EventGroup, EventStatus, EventToken, NewEvent, Outbox, StoredEvent,
 };

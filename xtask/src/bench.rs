@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use crate::{Result, packages, postgres};
+use crate::{Result, mariadb, packages, postgres};
 
 /// What to measure and where to put it.
 #[derive(Debug, clap::Args)]
@@ -27,19 +27,43 @@ pub(crate) struct Options {
 enum Part {
     /// Measure what the attribute adds to the time that a crate takes to compile.
     Compile(compile::Options),
+    /// Measure a load with and without the maintenance in the background, and what ten cycles leave.
+    Maintenance(Short),
+    /// Measure claims and replays among few and many records; takes up to 12 GB of disk.
+    Growth(Short),
+}
+
+#[derive(Debug, clap::Args)]
+struct Short {
+    /// Few records and short slots: shows that the benchmark works, not how fast anything is.
+    #[arg(long)]
+    quick: bool,
+    /// Only these databases: sqlite, postgres, mysql.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 /// Runs the benchmark; whether it ended well.
 pub(crate) async fn run(root: &Path, options: &Options) -> Result<bool> {
     packages::install_missing().await?;
-    if let Some(Part::Compile(options)) = &options.part {
-        return compile::run(root, options).await;
-    }
+    let part = match &options.part {
+        Some(Part::Compile(options)) => return compile::run(root, options).await,
+        Some(Part::Maintenance(short)) => Some(("maintenance", short)),
+        Some(Part::Growth(short)) => Some(("growth", short)),
+        None => None,
+    };
     let server = postgres::Server::start().await?;
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root).args(["run", "--release", "--package", "idem-bench", "--"]);
     command.args(["--postgres", &server.url()]);
-    if options.quick {
+    let mysql = if part.is_some() { Some(mariadb::Server::start().await?) } else { None };
+    if let (Some((part, short)), Some(server)) = (part, &mysql) {
+        command.args([part, "--mysql", &server.url()]);
+        if !short.only.is_empty() {
+            command.arg("--only").arg(short.only.join(","));
+        }
+    }
+    if options.quick || part.is_some_and(|(_, short)| short.quick) {
         command.arg("--quick");
     }
     if let Some(file) = &options.json {

@@ -135,6 +135,7 @@ impl<S: Store> GuardBuilder<S> {
             );
         }
         drop(connection);
+        crate::telemetry::describe();
         Ok(IdempotencyMutationGuard(Arc::new(Inner::new(self.pool.clone(), &self))))
     }
 }

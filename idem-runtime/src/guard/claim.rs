@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::decision::{ClaimKind, Decision, decide};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::guard::counted::{self, Statement};
 use crate::guard::held::Held;
 use crate::guard::lane::{Lane, Tries};
 use crate::guard::uninterrupted::{Begun, Uninterrupted};
@@ -181,7 +182,7 @@ async fn claim_in<S: Store>(
     lane: &mut Lane<S>,
 ) -> StoreResult<Option<Result<Ours, (Decision, Box<Reading>)>>> {
     let connection = lane.connection(inner).await?;
-    let Some(met) = inner.within(S::insert(connection, &call.claim)).await? else {
+    let Some(met) = inner.timed(Statement::Claim, S::insert(connection, &call.claim)).await? else {
         return Ok(None);
     };
     let recovers = call.claim.terms.on_lapse == OnLapse::Recover;
@@ -195,7 +196,11 @@ async fn claim_in<S: Store>(
         decision => return Ok(Some(Err((decision, Box::new(met))))),
     };
     let anew = kind == ClaimKind::Anew;
-    let taken = inner.within(S::take_over(connection, &met.record, anew, &call.claim)).await?;
+    let taking = S::take_over(connection, &met.record, anew, &call.claim);
+    let taken = inner.timed(Statement::TakeOver, taking).await?;
+    if taken.is_some() {
+        counted::reclaim(call.claim.key.route(), kind, met.record.status);
+    }
     Ok(taken.map(|reading| Ok(Ours { reading, recovery: kind == ClaimKind::Recover })))
 }
 
@@ -211,7 +216,7 @@ async fn hold<S: Store>(
         && let Some(connection) = lane.take()
     {
         let begin = Mutation::begin(connection, Box::new(held.record().clone()), inner.event_headers.clone());
-        match inner.within(begin).await {
+        match inner.timed(Statement::Begin, begin).await {
             Ok(mutation) => held.set_transaction(mutation, lane),
             // `held` is dropped, which releases the claim.
             Err(error) => return Err(unavailable(error)),

@@ -1,21 +1,50 @@
-//! What became of each guarded request, counted for the `metrics` facade; docs/metrics.md lists the names.
+//! What happens to guarded requests, counted for the `metrics` facade and marked in spans of `tracing`.
+//!
+//! Labels have a route or a word of a small closed set, never what a client chooses.
 
+use std::time::Duration;
+
+use ::metrics::{counter, gauge, histogram};
+
+use crate::decision::{ClaimKind, Decision};
 use crate::error::Error;
-use crate::guard::engine::Ran;
+use crate::guard::engine::{Ran, Verdict};
 use crate::key::Route;
+use crate::record::Status;
+use crate::store::Fault;
+use crate::telemetry::{
+    ATTEMPTS, BODY_SECONDS, IN_FLIGHT, RECLAIMS, RENEWALS, REQUESTS, STORE_FAULTS, STORE_SECONDS, WAITS,
+};
 
-/// Guarded requests by route and outcome.
-const REQUESTS: &str = "idem_requests_total";
+/// The span of one request; attempt and outcome are filled in when they are known.
+pub(super) fn span(route: &Route) -> tracing::Span {
+    tracing::info_span!(
+        "idem.request",
+        route = route.as_str(),
+        attempt = tracing::field::Empty,
+        outcome = tracing::field::Empty
+    )
+}
 
-/// Counts one ended call. Route and outcome are the only labels: neither has a value that a client chooses.
-pub(super) fn count<T, E>(route: &Route, ended: &Result<Ran<T, E>, Error>) {
+/// Counts one ended call.
+pub(super) fn request<T, E>(span: &tracing::Span, route: &Route, ended: &Result<Ran<T, E>, Error>) {
     let outcome = match ended {
         Ok(Ran::First { .. }) => "succeeded",
         Ok(Ran::Failed { .. }) => "failed",
         Ok(Ran::Recorded(_)) => "replayed",
         Err(error) => refusal(error),
     };
-    metrics::counter!(REQUESTS, "route" => route.to_string(), "outcome" => outcome).increment(1);
+    span.record("outcome", outcome);
+    refused_or_ended(route, outcome);
+}
+
+/// Counts a call that was refused before it began.
+pub(super) fn refused(route: &Route, error: &Error) {
+    refused_or_ended(route, refusal(error));
+}
+
+fn refused_or_ended(route: &Route, outcome: &'static str) {
+    counter!(REQUESTS, "route" => route.to_string(), "outcome" => outcome).increment(1);
 }
 
 fn refusal(error: &Error) -> &'static str {
@@ -29,5 +58,182 @@ fn refusal(error: &Error) -> &'static str {
         Error::CommitUnknown => "commit_unknown",
         Error::Overloaded => "overloaded",
         _ => "refused",
+    }
+}
+
+/// How an attempt ended, as the record has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Succeeded,
+    Failed,
+    Released,
+    /// Dropped outside a transaction: its lease was ended.
+    Abandoned,
+    Unknown,
+    /// Another attempt had taken over.
+    Lost,
+    /// The database did not take it: the lease will lapse.
+    Unwritten,
+}
+
+/// Counts one ended attempt.
+pub(super) fn attempt(route: &Route, ended: Ended) {
+    let ending = match ended {
+        Ended::Succeeded => "succeeded",
+        Ended::Failed => "failed",
+        Ended::Released => "released",
+        Ended::Abandoned => "abandoned",
+        Ended::Unknown => "unknown",
+        Ended::Lost => "lost",
+        Ended::Unwritten => "unwritten",
+    };
+    counter!(ATTEMPTS, "route" => route.to_string(), "ending" => ending).increment(1);
+}
+
+/// Counts a record that was taken over when its `status` was this.
+pub(super) fn reclaim(route: &Route, kind: ClaimKind, status: Status) {
+    let reason = match (kind, status) {
+        (ClaimKind::Anew | ClaimKind::Insert, _) => "expired",
+        (ClaimKind::Recover, _) => "recover",
+        (ClaimKind::Again, Status::Processing) => "lapsed",
+        (ClaimKind::Again, _) => "retry",
+    };
+    counter!(RECLAIMS, "route" => route.to_string(), "reason" => reason).increment(1);
+}
+
+/// Counts a wait that ended in this decision, or without one: at its deadline, or when the record went.
+pub(super) fn wait(route: &Route, decision: Option<&Decision>, in_time: bool) {
+    let ended = match decision {
+        Some(Decision::Replay) => "answered",
+        Some(Decision::Claim(_)) => "free",
+        None if in_time => "free",
+        Some(Decision::InProgress { .. }) | None => "timed_out",
+        Some(_) => "refused",
+    };
+    counter!(WAITS, "route" => route.to_string(), "ended" => ended).increment(1);
+}
+
+/// What became of one renewal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Renewed {
+    Done,
+    Lost,
+    Failed,
+    /// The body runs longer than `max_run`: no renewal follows.
+    Exhausted,
+}
+
+/// Counts one renewal.
+pub(super) fn renewal(route: &Route, renewed: Renewed) {
+    let result = match renewed {
+        Renewed::Done => "renewed",
+        Renewed::Lost => "lost",
+        Renewed::Failed => "failed",
+        Renewed::Exhausted => "exhausted",
+    };
+    counter!(RENEWALS, "route" => route.to_string(), "result" => result).increment(1);
+}
+
+/// Notes how long a body ran.
+pub(super) fn body<T, E>(route: &Route, verdict: &std::thread::Result<Verdict<T, E>>, took: Duration) {
+    let result = match verdict {
+        Ok(Verdict::Succeeded { .. }) => "succeeded",
+        Ok(Verdict::Failed { .. }) => "failed",
+        Ok(Verdict::Released { .. }) => "released",
+        Ok(Verdict::NotRecordable { .. }) => "not_recordable",
+        Err(_) => "panicked",
+    };
+    histogram!(BODY_SECONDS, "route" => route.to_string(), "result" => result).record(took);
+}
+
+/// Counts a claimed record until it is dropped.
+pub(super) struct InFlight(::metrics::Gauge);
+
+impl InFlight {
+    pub(super) fn new(route: &Route) -> Self {
+        let gauge = gauge!(IN_FLIGHT, "route" => route.to_string());
+        gauge.increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
+/// One thing that is asked of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Statement {
+    /// A connection of the pool.
+    Acquire,
+    /// The turn to write, on a database with one writer.
+    Turn,
+    Read,
+    /// The locking read after a lost commit.
+    ReadBack,
+    Claim,
+    TakeOver,
+    Begin,
+    Check,
+    Complete,
+    Commit,
+    Rollback,
+    Fail,
+    Release,
+    Renew,
+    EndLease,
+    MarkUnknown,
+    Bind,
+    /// Any of the outbox.
+    Outbox,
+    /// The lease of the maintenance.
+    Maintain,
+    Expire,
+    Purge,
+}
+
+impl Statement {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Acquire => "acquire",
+            Self::Turn => "turn",
+            Self::Read => "read",
+            Self::ReadBack => "read_back",
+            Self::Claim => "claim",
+            Self::TakeOver => "take_over",
+            Self::Begin => "begin",
+            Self::Check => "check",
+            Self::Complete => "complete",
+            Self::Commit => "commit",
+            Self::Rollback => "rollback",
+            Self::Fail => "fail",
+            Self::Release => "release",
+            Self::Renew => "renew",
+            Self::EndLease => "end_lease",
+            Self::MarkUnknown => "mark_unknown",
+            Self::Bind => "bind",
+            Self::Outbox => "outbox",
+            Self::Maintain => "maintain",
+            Self::Expire => "expire",
+            Self::Purge => "purge",
+        }
+    }
+
+    /// Notes how long it took, and how it failed if it did; `None` is a time-out.
+    pub(super) fn took(self, took: Duration, failed: Option<Option<Fault>>) {
+        histogram!(STORE_SECONDS, "operation" => self.as_str()).record(took);
+        if let Some(fault) = failed {
+            let fault = match fault {
+                None => "timeout",
+                Some(Fault::Again) => "again",
+                Some(Fault::Locked) => "locked",
+                Some(Fault::Refused) => "refused",
+                Some(Fault::Aborted) => "aborted",
+                Some(Fault::Unknown) => "unknown",
+            };
+            counter!(STORE_FAULTS, "operation" => self.as_str(), "fault" => fault).increment(1);
+        }
     }
 }

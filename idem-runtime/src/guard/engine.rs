@@ -2,12 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::FutureExt;
+use tracing::Instrument;
 
 use crate::error::Error;
 use crate::guard::Inner;
 use crate::guard::claim::Call;
+use crate::guard::counted;
 use crate::guard::external::Claim;
 use crate::guard::held::Held;
 use crate::guard::nesting::{self, Frame};
@@ -67,11 +70,24 @@ pub(crate) async fn run_in_transaction<S: Store, R, T, E>(
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
     let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
+    let span = frame.span.clone();
+    in_transaction(frame, inner, call, body, judge).instrument(span).await
+}
+
+async fn in_transaction<S: Store, R, T, E>(
+    frame: Arc<Frame>,
+    inner: Arc<Inner<S>>,
+    call: Call,
+    body: impl AsyncFnOnce(&mut Mutation<S>) -> R,
+    judge: impl FnOnce(R) -> Verdict<T, E>,
+) -> Result<Ran<T, E>, Error> {
     let (mut held, _place) = match inner.obtain(call).await {
         Ok(Obtained::Held(held, place)) => (held, place),
         Ok(Obtained::Recorded(record)) => return frame.reported(Ok(Ran::Recorded(record))),
         Err(error) => return frame.reported(Err(error)),
     };
+    frame.span.record("attempt", held.token().attempt);
+    let begin = Instant::now();
     let Some(mutation) = held.start() else {
         return Err(Error::StoreUnavailable(None));
     };
@@ -79,6 +95,7 @@ pub(crate) async fn run_in_transaction<S: Store, R, T, E>(
     let running = nesting::within(Arc::clone(&frame), body(mutation));
     let result = AssertUnwindSafe(running).catch_unwind().await;
     let verdict = result.map(|result| unless_refused(&frame, judge(result)));
+    counted::body(held.record().key.route(), &verdict, begin.elapsed());
     let bound = held.bindings();
     frame.reported(conclude(held, bound, verdict, Ending::Failed(None)).await)
 }
@@ -91,17 +108,31 @@ pub(crate) async fn run_outside<S: Store, R, T, E>(
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
     let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
+    let span = frame.span.clone();
+    outside(frame, inner, call, body, judge).instrument(span).await
+}
+
+async fn outside<S: Store, R, T, E>(
+    frame: Arc<Frame>,
+    inner: Arc<Inner<S>>,
+    call: Call,
+    body: impl AsyncFnOnce(&Claim<S>) -> R,
+    judge: impl FnOnce(R) -> Verdict<T, E>,
+) -> Result<Ran<T, E>, Error> {
     let (mut held, _place) = match inner.obtain(call).await {
         Ok(Obtained::Held(held, place)) => (held, place),
         Ok(Obtained::Recorded(record)) => return frame.reported(Ok(Ran::Recorded(record))),
         Err(error) => return frame.reported(Err(error)),
     };
+    frame.span.record("attempt", held.token().attempt);
+    let begin = Instant::now();
     held.start();
     let claim = Claim::new(inner, held.record().clone(), Doubt::new(held.is_recovery()));
     // Dropped while the body runs, `held` ends the lease, and `on_lapse` decides.
     let running = nesting::within(Arc::clone(&frame), body(&claim));
     let result = AssertUnwindSafe(running).catch_unwind().await;
     let verdict = result.map(|result| unless_refused(&frame, judge(result)));
+    counted::body(held.record().key.route(), &verdict, begin.elapsed());
     if claim.doubt.remains() {
         return frame.reported(doubtful(held, verdict).await);
     }

@@ -6,6 +6,7 @@ use tracing::Instrument;
 
 use crate::guard::Inner;
 use crate::guard::claim::Call;
+use crate::guard::counted::{self, Ended, InFlight, Statement};
 use crate::guard::lane::{Change, Lane, Tries};
 use crate::guard::renewal::Renewal;
 use crate::guard::settle::Settling;
@@ -37,6 +38,7 @@ pub(super) struct Held<S: Store> {
     renewal: Option<Renewal>,
     stage: Stage,
     recovery: bool,
+    in_flight: Option<InFlight>,
 }
 
 /// The body's transaction and the turn to write under which it runs.
@@ -47,7 +49,9 @@ pub(super) struct Transaction<S: Store> {
 
 impl<S: Store> Held<S> {
     pub(super) fn new(inner: Arc<Inner<S>>, call: Arc<Call>, claimed: Reading, recovery: bool) -> Self {
-        Self { inner, call, claimed, transaction: None, renewal: None, stage: Stage::Claimed, recovery }
+        let in_flight = Some(InFlight::new(call.claim.key.route()));
+        let stage = Stage::Claimed;
+        Self { inner, call, claimed, transaction: None, renewal: None, stage, recovery, in_flight }
     }
 
     pub(super) fn set_transaction(&mut self, mutation: Mutation<S>, lane: Lane<S>) {
@@ -88,6 +92,7 @@ impl<S: Store> Held<S> {
             call: Arc::clone(&self.call),
             token: self.token(),
             renewal: self.renewal.take(),
+            _in_flight: self.in_flight.take(),
         };
         (settling, self.transaction.take())
     }
@@ -131,7 +136,7 @@ async fn abandon<S: Store>(
         None => inner.lane().await,
         Some(Transaction { mut mutation, mut lane }) => {
             // A rollback that fails closes the connection, which rolls back as well.
-            let _ = inner.within(mutation.rollback()).await;
+            let _ = inner.timed(Statement::Rollback, mutation.rollback()).await;
             lane.put(mutation.into_connection());
             Ok(lane)
         }
@@ -139,7 +144,10 @@ async fn abandon<S: Store>(
     let key = &call.claim.key;
     let written = match lane {
         Ok(mut lane) => lane.write(inner, key, token, &change, Tries::few()).await.map(|_| ()),
-        Err(error) => Err(error),
+        Err(error) => {
+            counted::attempt(key.route(), Ended::Unwritten);
+            Err(error)
+        }
     };
     if let Err(error) = written {
         tracing::warn!(%error, "an abandoned claim could not be given back; its lease will lapse");

@@ -1,12 +1,14 @@
 //! How a statement of ours gets its connection, its turn and its end.
 
 use std::future::Future;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::guard::Inner;
+use crate::guard::counted::{self, Ended, Statement};
 use crate::key::RecordKey;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Status, Timestamp};
 use crate::store::{ConnectionOf, Fault, Store, StoreResult};
@@ -47,6 +49,31 @@ pub(super) enum Written {
 }
 
 impl Change {
+    /// What it is to the statistics of the store.
+    fn statement(&self) -> Statement {
+        match self {
+            Self::Complete(..) => Statement::Complete,
+            Self::Fail(_) => Statement::Fail,
+            Self::Release => Statement::Release,
+            Self::Renew(_) => Statement::Renew,
+            Self::EndLease => Statement::EndLease,
+            Self::MarkUnknown => Statement::MarkUnknown,
+            Self::Bind(_) => Statement::Bind,
+        }
+    }
+
+    /// How it ends an attempt, if it ends one.
+    fn ending(&self) -> Option<Ended> {
+        match self {
+            Self::Complete(..) => Some(Ended::Succeeded),
+            Self::Fail(_) => Some(Ended::Failed),
+            Self::Release => Some(Ended::Released),
+            Self::EndLease => Some(Ended::Abandoned),
+            Self::MarkUnknown => Some(Ended::Unknown),
+            Self::Renew(_) | Self::Bind(_) => None,
+        }
+    }
+
     /// The status of a record that this change has ended, if it ends one.
     fn settles_as(&self) -> Option<Status> {
         match self {
@@ -122,18 +149,41 @@ fn timed_out() -> sqlx::Error {
     sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the statement took too long"))
 }
 
+/// How a statement failed, if it did; `None` is a time-out.
+fn fault<S: Store, T>(done: &StoreResult<T>) -> Option<Option<Fault>> {
+    match done {
+        Ok(_) => None,
+        Err(sqlx::Error::PoolTimedOut) => Some(None),
+        Err(error) => Some(Some(S::classify(error))),
+    }
+}
+
 impl<S: Store> Inner<S> {
     /// The result of a statement of ours, or a time-out; then the connection must be closed.
-    pub(crate) async fn within<T>(&self, statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
-        tokio::time::timeout(self.patience, statement).await.unwrap_or_else(|_| Err(timed_out()))
+    pub(crate) async fn timed<T>(
+        &self,
+        statement: Statement,
+        work: impl Future<Output = StoreResult<T>>,
+    ) -> StoreResult<T> {
+        let begin = Instant::now();
+        let done = tokio::time::timeout(self.patience, work).await;
+        let failed = done.as_ref().map_or(Some(None), fault::<S, _>);
+        statement.took(begin.elapsed(), failed);
+        done.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    /// The same for a statement of the outbox.
+    pub(crate) async fn within<T>(&self, work: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
+        self.timed(Statement::Outbox, work).await
     }
 
     /// A connection of the pool, for which we wait as long as for a statement.
     pub(crate) async fn connection(&self) -> StoreResult<PoolConnection<S>> {
-        match tokio::time::timeout(self.patience, self.pool.acquire()).await {
-            Ok(connection) => connection,
-            Err(_) => Err(sqlx::Error::PoolTimedOut),
-        }
+        let begin = Instant::now();
+        let acquired = tokio::time::timeout(self.patience, self.pool.acquire()).await;
+        let connection = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        Statement::Acquire.took(begin.elapsed(), fault::<S, _>(&connection));
+        connection
     }
 
     /// Waits for the turn to write; on most databases that is at once.
@@ -141,11 +191,14 @@ impl<S: Store> Inner<S> {
         let turn = match &self.turns {
             None => None,
             Some(turns) => {
-                let turn = std::sync::Arc::clone(turns).acquire_owned();
-                match tokio::time::timeout(self.patience, turn).await {
-                    Ok(Ok(turn)) => Some(turn),
-                    Ok(Err(_)) | Err(_) => return Err(sqlx::Error::PoolTimedOut),
-                }
+                let begin = Instant::now();
+                let turn = Arc::clone(turns).acquire_owned();
+                let turn = match tokio::time::timeout(self.patience, turn).await {
+                    Ok(Ok(turn)) => Ok(turn),
+                    Ok(Err(_)) | Err(_) => Err(sqlx::Error::PoolTimedOut),
+                };
+                Statement::Turn.took(begin.elapsed(), fault::<S, _>(&turn));
+                Some(turn?)
             }
         };
         Ok(Lane { connection: None, _turn: turn })
@@ -184,7 +237,7 @@ impl<S: Store> Lane<S> {
     /// The record, as far as it is committed.
     pub(super) async fn read(&mut self, inner: &Inner<S>, key: &RecordKey) -> StoreResult<Option<Reading>> {
         let connection = self.connection(inner).await?;
-        let read = inner.within(S::read(connection, key)).await;
+        let read = inner.timed(Statement::Read, S::read(connection, key)).await;
         if let Err(error) = &read {
             self.doubt(error);
         }
@@ -196,6 +249,28 @@ impl<S: Store> Lane<S> {
     /// When a reply was lost, the repeated change may find its own work done; then the record is read, and
     /// a row that has our token and the wanted status is ours.
     pub(super) async fn write(
+        &mut self,
+        inner: &Inner<S>,
+        key: &RecordKey,
+        token: FencingToken,
+        change: &Change,
+        tries: Tries,
+    ) -> StoreResult<Written> {
+        let written = self.write_again(inner, key, token, change, tries).await;
+        if let Some(ending) = change.ending() {
+            counted::attempt(
+                key.route(),
+                match written {
+                    Ok(Written::Done(_)) => ending,
+                    Ok(Written::Lost) => Ended::Lost,
+                    Err(_) => Ended::Unwritten,
+                },
+            );
+        }
+        written
+    }
+
+    async fn write_again(
         &mut self,
         inner: &Inner<S>,
         key: &RecordKey,
@@ -226,11 +301,11 @@ impl<S: Store> Lane<S> {
         reply_lost: bool,
     ) -> StoreResult<Written> {
         let connection = self.connection(inner).await?;
-        let written = inner.within(change.apply::<S>(connection, key, token)).await?;
+        let written = inner.timed(change.statement(), change.apply::<S>(connection, key, token)).await?;
         let (Written::Lost, true, Some(status)) = (written, reply_lost, change.settles_as()) else {
             return Ok(written);
         };
-        let reading = inner.within(S::read(connection, key)).await?;
+        let reading = inner.timed(Statement::Read, S::read(connection, key)).await?;
         Ok(match reading {
             Some(reading) if reading.record.token == token && reading.record.status == status => {
                 Written::Done(Some(reading.record.expires_at))

@@ -23,6 +23,8 @@ pub(super) struct Frame {
     outer: Option<Arc<Frame>>,
     /// Whether the operation that ended last inside this one was told to come again later.
     refused_inside: AtomicBool,
+    /// What the operation is to the traces.
+    pub(super) span: tracing::Span,
 }
 
 impl Frame {
@@ -33,7 +35,7 @@ impl Frame {
 
     /// Tells the operation around this one how this one ended.
     pub(super) fn reported<T, E>(&self, ended: Result<Ran<T, E>, Error>) -> Result<Ran<T, E>, Error> {
-        counted::count(self.key.route(), &ended);
+        counted::request(&self.span, self.key.route(), &ended);
         match &self.outer {
             Some(outer) => {
                 let refused = ended.as_ref().is_err_and(Error::is_retryable);
@@ -50,6 +52,14 @@ impl Frame {
 
 /// The frame of a new operation, or why it may not begin here.
 pub(super) fn enter(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame>, Error> {
+    let entered = frame(guard, key, mode);
+    if let Err(error) = &entered {
+        counted::refused(key.route(), error);
+    }
+    entered
+}
+
+fn frame(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame>, Error> {
     let outer = OPEN.try_with(Arc::clone).ok();
     let mut frame = outer.as_deref();
     while let Some(open) = frame {
@@ -65,7 +75,9 @@ pub(super) fn enter(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame
         }
         frame = open.outer.as_deref();
     }
-    Ok(Arc::new(Frame { guard, key: key.clone(), mode, outer, refused_inside: AtomicBool::new(false) }))
+    let span = counted::span(key.route());
+    let refused_inside = AtomicBool::new(false);
+    Ok(Arc::new(Frame { guard, key: key.clone(), mode, outer, refused_inside, span }))
 }
 
 /// Runs `body` with `frame` open.

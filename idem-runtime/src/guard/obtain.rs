@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use crate::decision::Decision;
 use crate::error::Error;
 use crate::guard::claim::{Call, Claimed};
+use crate::guard::counted;
 use crate::guard::held::Held;
 use crate::guard::lane::Lane;
 use crate::guard::places::Place;
@@ -95,7 +96,10 @@ impl<S: Store> Inner<S> {
         let key = &call.claim.key;
         let look = || self.look(key).boxed();
         let done = |reading: &Reading| !matches!(self.judge(call, reading), Decision::InProgress { .. });
-        self.waiters.wait(key, deadline, look, done).await
+        let seen = self.waiters.wait(key, deadline, look, done).await;
+        let decision = seen.as_ref().map(|reading| self.judge(call, reading));
+        counted::wait(key.route(), decision.as_ref(), Instant::now() < deadline);
+        seen
     }
 
     async fn look(&self, key: &RecordKey) -> StoreResult<Option<Reading>> {

@@ -8,6 +8,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
 
 use crate::guard::Inner;
+use crate::guard::counted::{self, Renewed};
 use crate::guard::lane::{Change, Tries, Written};
 use crate::policy::Mode;
 use crate::record::{FencingToken, Reading};
@@ -58,7 +59,7 @@ async fn renew<S: Store>(
     token: FencingToken,
     stopped: &CancellationToken,
 ) {
-    let terms = &claim.terms;
+    let (terms, route) = (&claim.terms, claim.key.route());
     let end = Instant::now() + terms.max_run;
     loop {
         tokio::select! {
@@ -69,7 +70,8 @@ async fn renew<S: Store>(
         // The last renewal ends with max_run, not a lease after it.
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            tracing::warn!(route = %claim.key.route(), "a body runs longer than max_run: its lease will lapse");
+            counted::renewal(route, Renewed::Exhausted);
+            tracing::warn!(%route, "a body runs longer than max_run: its lease will lapse");
             return;
         }
         let change = Change::Renew(terms.lease.min(left.max(Duration::from_millis(1))));
@@ -78,9 +80,12 @@ async fn renew<S: Store>(
             Err(error) => Err(error),
         };
         match written {
-            Ok(Written::Done(_)) => {}
-            Ok(Written::Lost) => return,
-            Err(error) => tracing::warn!(%error, "a lease could not be renewed"),
+            Ok(Written::Done(_)) => counted::renewal(route, Renewed::Done),
+            Ok(Written::Lost) => return counted::renewal(route, Renewed::Lost),
+            Err(error) => {
+                counted::renewal(route, Renewed::Failed);
+                tracing::warn!(%error, "a lease could not be renewed");
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use tracing::Instrument;
 
 use crate::error::Error;
 use crate::guard::claim::Call;
+use crate::guard::counted::{self, Ended, InFlight, Statement};
 use crate::guard::held::{Held, Transaction};
 use crate::guard::lane::{Change, Lane, Tries, Written};
 use crate::guard::renewal::Renewal;
@@ -43,6 +44,7 @@ pub(super) struct Settling<S: Store> {
     pub(super) call: Arc<Call>,
     pub(super) token: FencingToken,
     pub(super) renewal: Option<Renewal>,
+    pub(super) _in_flight: Option<InFlight>,
 }
 
 impl<S: Store> Held<S> {
@@ -95,7 +97,8 @@ impl<S: Store> Settling<S> {
         let inner = Arc::clone(&self.inner);
         let (key, token) = (self.key().clone(), self.token);
         let completion = if mutation.is_open() {
-            inner.within(S::complete_in_transaction(&mut mutation, &key, token, answer, bindings)).await
+            let completing = S::complete_in_transaction(&mut mutation, &key, token, answer, bindings);
+            inner.timed(Statement::Complete, completing).await
         } else {
             Ok(Completion::Ended)
         };
@@ -105,8 +108,9 @@ impl<S: Store> Settling<S> {
                 self.renewal = None;
                 let after_commit = mutation.after_commit();
                 let announce = || after_commit.into_iter().for_each(|announce| announce(&inner));
-                let Err(error) = inner.within(mutation.commit()).await else {
+                let Err(error) = inner.timed(Statement::Commit, mutation.commit()).await else {
                     announce();
+                    counted::attempt(key.route(), Ended::Succeeded);
                     return Ok(Settled::Written(Some(expires_at)));
                 };
                 if S::classify(&error) == Fault::Unknown {
@@ -121,6 +125,7 @@ impl<S: Store> Settling<S> {
                 (Change::Release, Error::StoreUnavailable(Some(Box::new(error))))
             }
             Ok(Completion::Lost) => {
+                counted::attempt(key.route(), Ended::Lost);
                 self.close_transaction(&mut lane, mutation).await;
                 return self.superseded(lane).await;
             }
@@ -144,8 +149,8 @@ impl<S: Store> Settling<S> {
     ) -> Result<Settled, Error> {
         let inner = Arc::clone(&self.inner);
         // A connection that does not answer has taken its transaction with it.
-        let intact =
-            mutation.is_open() && inner.within(S::is_intact(&mut mutation, self.token)).await.unwrap_or(true);
+        let intact = mutation.is_open()
+            && inner.timed(Statement::Check, S::is_intact(&mut mutation, self.token)).await.unwrap_or(true);
         self.close_transaction(&mut lane, mutation).await;
         if !intact {
             self.write_best(&mut lane, &Change::MarkUnknown).await;
@@ -163,6 +168,9 @@ impl<S: Store> Settling<S> {
                 let writing = self.write_or_yield(lane, &change, Tries::many());
                 // What happened outside must be written: the renewal goes on, and so do we.
                 let written = tokio::time::timeout(self.call.claim.terms.max_run, writing).await;
+                if written.is_err() {
+                    counted::attempt(self.key().route(), Ended::Unwritten);
+                }
                 if let Some(renewal) = self.renewal.take() {
                     renewal.stop().await;
                 }
@@ -179,7 +187,7 @@ impl<S: Store> Settling<S> {
 
     /// Rolls back and keeps the connection if that went well; otherwise it is closed, which rolls back too.
     async fn close_transaction(&self, lane: &mut Lane<S>, mut mutation: Mutation<S>) {
-        let _ = self.inner.within(mutation.rollback()).await;
+        let _ = self.inner.timed(Statement::Rollback, mutation.rollback()).await;
         lane.put(mutation.into_connection());
     }
 
@@ -239,7 +247,10 @@ impl<S: Store> Settling<S> {
         let reading = loop {
             let reading = match lane.connection(inner).await {
                 // Less than our own patience, so that the server gives up first and keeps no waiting session.
-                Ok(connection) => inner.within(S::read_settled(connection, key, inner.patience / 2)).await,
+                Ok(connection) => {
+                    let settled = S::read_settled(connection, key, inner.patience / 2);
+                    inner.timed(Statement::ReadBack, settled).await
+                }
                 Err(error) => Err(error),
             };
             match reading {
@@ -248,6 +259,7 @@ impl<S: Store> Settling<S> {
                     lane.doubt(&error);
                     let late = S::classify(&error) == Fault::Locked || Instant::now() >= deadline;
                     if late || !tries.again().await {
+                        counted::attempt(key.route(), Ended::Unwritten);
                         return Err(Error::CommitUnknown);
                     }
                 }
@@ -256,13 +268,17 @@ impl<S: Store> Settling<S> {
         match reading {
             Some(Reading { record, .. }) if record.token == self.token => {
                 if record.status == Status::Succeeded {
+                    counted::attempt(key.route(), Ended::Succeeded);
                     return Ok(Settled::Written(Some(record.expires_at)));
                 }
                 // The transaction has ended and the row is as we claimed it: nothing was kept.
                 self.write_best(&mut lane, &Change::Release).await;
                 Err(Error::StoreUnavailable(None))
             }
-            _ => self.superseded(lane).await,
+            _ => {
+                counted::attempt(key.route(), Ended::Lost);
+                self.superseded(lane).await
+            }
         }
     }
 }

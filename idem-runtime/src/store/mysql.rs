@@ -16,12 +16,14 @@ use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod answer;
 mod fault;
+mod maintain;
 mod outbox;
 mod settings;
 mod sql;
 
 const MIGRATIONS: &[Step] = &[
     (1, "idempotency records", include_str!("../../migrations/mysql/0001_idempotency_records.sql")),
+    (3, "idempotency maintenance", include_str!("../../migrations/mysql/0003_idempotency_maintenance.sql")),
     (
         4,
         "idempotency outbox events",

@@ -15,12 +15,18 @@ use crate::policy::{Mode, Terms};
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod inspect;
+mod maintain;
 mod outbox;
 mod sql;
 
 const MIGRATIONS: &[Step] = &[
     (1, "idempotency records", include_str!("../../migrations/postgres/0001_idempotency_records.sql")),
     (2, "idempotency releases", include_str!("../../migrations/postgres/0002_idempotency_releases.sql")),
+    (
+        3,
+        "idempotency maintenance",
+        include_str!("../../migrations/postgres/0003_idempotency_maintenance.sql"),
+    ),
     (
         4,
         "idempotency outbox events",

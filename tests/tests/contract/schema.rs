@@ -46,6 +46,12 @@ async fn a_missing_or_outdated_table_is_noticed<F: Fixture>() {
     assert!(!F::S::has_schema(&mut at.connection).await.unwrap());
 }
 
+async fn a_missing_table_of_the_maintenance_is_noticed<F: Fixture>() {
+    let mut at = At::<F>::fresh().await;
+    F::execute(&mut at.connection, "DROP TABLE idempotency_maintenance").await.unwrap();
+    assert!(!F::S::has_schema(&mut at.connection).await.unwrap());
+}
+
 async fn migrations_may_run_twice_and_at_once<F: Fixture>() {
     let fixture = F::create().await;
     let pool = fixture.pool(4).await;
@@ -57,5 +63,6 @@ async fn migrations_may_run_twice_and_at_once<F: Fixture>() {
 on_every_database! {
     the_database_itself_refuses_an_impossible_row,
     a_missing_or_outdated_table_is_noticed,
+    a_missing_table_of_the_maintenance_is_noticed,
     migrations_may_run_twice_and_at_once,
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use axum::extract::Request;
+use axum::extract::{MatchedPath, Request};
 use axum::handler::Handler;
 use axum::http::HeaderValue;
 use axum::response::{IntoResponse, Response};
@@ -13,9 +13,7 @@ use crate::axum::routing::DeclaresStance;
 use crate::axum::routing::wrapper::Wrapped;
 use crate::error::Error;
 use crate::guard::watched;
-
-/// Successes of delegating handlers that claimed nothing: each one is a bug of the application.
-const UNCLAIMED: &str = "idem_unclaimed_answers_total";
+use crate::telemetry::UNCLAIMED_ANSWERS;
 
 /// A handler of a writing route.
 #[derive(Debug, Clone)]
@@ -30,7 +28,9 @@ where
     type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
 
     fn call(self, request: Request, state: S) -> Self::Future {
-        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let method = request.method().clone();
+        // The path as the program wrote it: the one that the client sent may name a tenant.
+        let path = request.extensions().get::<MatchedPath>().cloned();
         let handling = self.0.call(request, state);
         if !T::DELEGATED {
             return Box::pin(handling);
@@ -38,8 +38,8 @@ where
         Box::pin(async move {
             let (mut response, seen) = watched(handling).await;
             if response.status().is_success() && !seen.claimed {
-                tracing::error!(%method, path = uri.path(), "a delegating handler answered without a guarded operation");
-                metrics::counter!(UNCLAIMED).increment(1);
+                tracing::error!(%method, path = path.as_ref().map(MatchedPath::as_str), "a delegating handler answered without a guarded operation");
+                ::metrics::counter!(UNCLAIMED_ANSWERS).increment(1);
                 return Error::NotClaimed.into_response();
             }
             if let Some(expires_at) = seen.expires_at {

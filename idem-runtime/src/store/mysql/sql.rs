@@ -128,8 +128,12 @@ macro_rules! bindings {
     };
 }
 
-/// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str = concat!("SELECT ", columns!(), ", steps FROM idempotency_records LIMIT 0");
+/// Fails when a table that the guard needs or one of its columns is missing; gives no row.
+pub(super) const PROBE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", steps FROM idempotency_records WHERE EXISTS (SELECT holder, locked_until FROM idempotency_maintenance) LIMIT 0"
+);
 
 /// The settings of this very session, as far as the server knows them.
 pub(super) const SETTINGS: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit', \
@@ -304,4 +308,5 @@ pub(super) const PURGE: &str = concat!(
     " ORDER BY sweep_after LIMIT ?"
 );
 
+pub(super) mod maintain;
 pub(super) mod outbox;

@@ -77,8 +77,12 @@ macro_rules! bindings {
     };
 }
 
-/// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str = concat!("SELECT ", columns!(), ", steps FROM idempotency_records LIMIT 0");
+/// Fails when a table that the guard needs or one of its columns is missing; gives no row.
+pub(super) const PROBE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", steps FROM idempotency_records WHERE EXISTS (SELECT holder, locked_until FROM idempotency_maintenance) LIMIT 0"
+);
 
 /// The settings of this very session, since a role's own override the server's.
 pub(super) const SETTINGS: &str = "SELECT current_setting('synchronous_commit') AS synchronous_commit, \
@@ -227,4 +231,5 @@ pub(super) const PURGE: &str = concat!(
 );
 
 pub(super) mod inspect;
+pub(super) mod maintain;
 pub(super) mod outbox;

@@ -78,8 +78,12 @@ macro_rules! bindings {
     };
 }
 
-/// Fails when the table or one of its columns is missing; reads no row.
-pub(super) const PROBE: &str = concat!("SELECT ", columns!(), ", steps FROM idempotency_records LIMIT 0");
+/// Fails when a table that the guard needs or one of its columns is missing; gives no row.
+pub(super) const PROBE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", steps FROM idempotency_records WHERE EXISTS (SELECT holder, locked_until FROM idempotency_maintenance) LIMIT 0"
+);
 
 /// The settings of this very connection, and whether it is a file at all.
 pub(super) const SETTINGS: &str = "SELECT s.synchronous AS synchronous, j.journal_mode AS journal_mode, \
@@ -254,4 +258,5 @@ pub(super) const PURGE: &str = concat!(
 );
 
 pub(super) mod inspect;
+pub(super) mod maintain;
 pub(super) mod outbox;

@@ -1,0 +1,22 @@
+//! The lease of the maintenance and its sweep on PostgreSQL.
+
+use std::time::Duration;
+
+use sqlx::{PgConnection, Postgres};
+use uuid::Uuid;
+
+use super::millis;
+use super::sql::maintain as sql;
+use crate::store::{Maintain, StoreResult, Swept};
+
+impl Maintain for Postgres {
+    async fn hold(conn: &mut PgConnection, holder: Uuid, lease: Duration) -> StoreResult<bool> {
+        let held = sqlx::query(sql::HOLD).bind(holder).bind(millis(lease)).execute(conn).await?;
+        Ok(held.rows_affected() == 1)
+    }
+
+    async fn expire_since(conn: &mut PgConnection, since: Duration, batch: u32) -> StoreResult<Swept> {
+        let statement = sqlx::query(sql::EXPIRE_SINCE).bind(i64::from(batch)).bind(millis(since));
+        Ok(Swept { count: statement.execute(conn).await?.rows_affected() })
+    }
+}
