@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 /// The services under `examples`.
-const EXAMPLES: [&str; 2] = ["quickstart", "payments"];
+const EXAMPLES: [&str; 3] = ["quickstart", "payments", "uploads"];
 
 /// All gates; a new one is a line here.
 pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
@@ -52,6 +52,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo_deny("advisories", "advisories"),
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
         cargo("payments", "run -p payments -- --demo"),
+        cargo("uploads", "run -p uploads -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
             &format!("run -p quickstart -- --demo --database-url {database_url}"),

@@ -11,6 +11,7 @@ mod error;
 mod flags;
 mod process;
 mod service;
+mod stall;
 mod user;
 
 pub use client::{Answer, Call, Client, Summary, show};
@@ -19,4 +20,5 @@ pub use error::DemoError;
 pub use flags::{Flags, run};
 pub use process::Service;
 pub use service::{say, serve};
+pub use stall::Stall;
 pub use user::User;
