@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 /// The services under `examples`.
-const EXAMPLES: [&str; 3] = ["quickstart", "payments", "uploads"];
+const EXAMPLES: [&str; 4] = ["quickstart", "payments", "uploads", "webhooks"];
 
 /// All gates; a new one is a line here.
 pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
@@ -53,6 +53,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
         cargo("payments", "run -p payments -- --demo"),
         cargo("uploads", "run -p uploads -- --demo"),
+        cargo("webhooks", "run -p webhooks -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
             &format!("run -p quickstart -- --demo --database-url {database_url}"),
