@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 /// The services under `examples`.
-const EXAMPLES: [&str; 4] = ["quickstart", "payments", "uploads", "webhooks"];
+const EXAMPLES: [&str; 5] = ["quickstart", "payments", "uploads", "webhooks", "tasks"];
 
 /// All gates; a new one is a line here.
 pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
@@ -54,6 +54,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo("payments", "run -p payments -- --demo"),
         cargo("uploads", "run -p uploads -- --demo"),
         cargo("webhooks", "run -p webhooks -- --demo"),
+        cargo("tasks", "run -p tasks -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
             &format!("run -p quickstart -- --demo --database-url {database_url}"),
