@@ -112,12 +112,12 @@ impl Demo {
         self.expect_charge("order-lost", &answer)?;
         DemoError::unless(self.provider.requests() == asked + 4, "a charge that was lost", &answer)?;
         show("", "the second again: it never arrived", "201, charged now");
-        self.provider.set_down(true);
-        for _ in 0..2 {
+        for down in [true, false] {
+            // Also when the provider is back: what was unknown once waits for an operator.
+            self.provider.set_down(down);
             let answer = self.client.send_until_answered(&silent).await?;
             DemoError::unless(answer.is("IDEMPOTENCY_OUTCOME_UNKNOWN"), "an unknown outcome", &answer)?;
         }
-        self.provider.set_down(false);
         show("", "the third again: the provider is down", "409, an operator decides");
         Ok(())
     }
