@@ -22,6 +22,9 @@ pub(crate) enum Work {
     LeftOut(&'static str),
 }
 
+/// The services under `examples`.
+const EXAMPLES: [&str; 5] = ["quickstart", "payments", "uploads", "webhooks", "tasks"];
+
 /// All gates; a new one is a line here.
 pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
     let with_server =
@@ -47,16 +50,20 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo_deny("dependencies", "bans licenses sources"),
         // Apart from the others, as it alone needs the network.
         cargo_deny("advisories", "advisories"),
-        cargo(
-            "audit of the quickstart",
-            "run -p idem-cli -- audit examples/quickstart --deny undeclared,unresolved",
-        ),
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
+        cargo("payments", "run -p payments -- --demo"),
+        cargo("uploads", "run -p uploads -- --demo"),
+        cargo("webhooks", "run -p webhooks -- --demo"),
+        cargo("tasks", "run -p tasks -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
             &format!("run -p quickstart -- --demo --database-url {database_url}"),
         ),
     ]);
+    gates.extend(EXAMPLES.map(|example| {
+        let arguments = format!("run -p idem-cli -- audit examples/{example} --deny undeclared,unresolved");
+        cargo(&format!("audit of {example}"), &arguments)
+    }));
     Ok(gates)
 }
 
