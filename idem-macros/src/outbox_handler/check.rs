@@ -97,8 +97,7 @@ fn check_name(what: &str, literal: &LitStr, longest: usize, errors: &mut Errors)
     } else if name.len() > longest {
         errors.at(literal, format_args!("{what} has at most {longest} characters: shorten it"));
     } else if let Some(wrong) = name.chars().find(|c| !allowed(*c)) {
-        let better: String =
-            name.to_lowercase().chars().map(|c| if allowed(c) { c } else { '.' }).collect();
+        let better: String = name.to_lowercase().chars().map(|c| if allowed(c) { c } else { '.' }).collect();
         errors.at(
             literal,
             format_args!(
