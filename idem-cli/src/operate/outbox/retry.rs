@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", requires = "all")]
     event_type: Option<String>,
     /// Each dead event of the type.
-    #[arg(long, requires = "event_type")]
+    #[arg(long, requires = "event_type", conflicts_with = "event_id")]
     all: bool,
     /// Do it; without this, say what would be done and change nothing.
     #[arg(long)]
