@@ -9,6 +9,7 @@ mod doctor;
 mod json;
 mod list;
 mod migrate;
+mod outbox;
 mod release;
 mod show;
 mod span;
@@ -39,6 +40,9 @@ pub enum Command {
     Release(release::Args),
     /// Look for what would break a promise.
     Doctor(doctor::Args),
+    /// Look at published events, retry the dead ones, and delete the delivered ones.
+    #[command(subcommand)]
+    Outbox(outbox::Command),
 }
 
 /// Why a command gave no answer.
@@ -79,5 +83,6 @@ pub fn run(command: &Command) -> Result<Answer, Error> {
         Command::Stats(args) => database::run(args),
         Command::Release(args) => database::run(args),
         Command::Doctor(args) => database::run(args),
+        Command::Outbox(command) => outbox::run(command),
     }
 }

@@ -13,7 +13,8 @@ Examples:
 const MAN: &str = "\
 Examples:
   idem man > ~/.local/share/man/man1/idem.1
-  idem man audit | man -l -";
+  idem man audit | man -l -
+  idem man outbox-list | man -l -";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Page {
@@ -32,6 +33,10 @@ pub(crate) enum Page {
     },
 }
 
+/// The command with commands of its own, and those.
+const OUTBOX: [&str; 7] =
+    ["outbox", "outbox-list", "outbox-show", "outbox-stats", "outbox-retry", "outbox-dead", "outbox-purge"];
+
 /// The names of all commands, listed apart: asking the parser for them here would never end.
 fn commands() -> clap::builder::PossibleValuesParser {
     let operate: &[&str] = if cfg!(feature = "database") {
@@ -39,7 +44,8 @@ fn commands() -> clap::builder::PossibleValuesParser {
     } else {
         &[]
     };
-    ["audit", "completions", "man"].iter().chain(operate).copied().into()
+    let outbox: &[&str] = if cfg!(feature = "database") { &OUTBOX } else { &[] };
+    ["audit", "completions", "man"].iter().chain(operate).chain(outbox).copied().into()
 }
 
 impl Page {
@@ -50,7 +56,9 @@ impl Page {
             Self::Completions { shell } => clap_complete::generate(*shell, &mut program, "idem", &mut text),
             Self::Man { command } => {
                 program.build();
-                let page = command.as_deref().and_then(|name| program.find_subcommand(name));
+                let page = command.as_deref().and_then(|name| {
+                    name.split('-').try_fold(&program, |command, word| command.find_subcommand(word))
+                });
                 let page = page.unwrap_or(&program).clone();
                 // Writing into memory does not fail.
                 let _ = clap_mangen::Man::new(page).render(&mut text);

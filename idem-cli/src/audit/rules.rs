@@ -1,7 +1,9 @@
 //! The rules, their numbers and pages, and what the user may deny.
 
+mod events;
 mod exemptions;
 mod functions;
+mod outbox_handlers;
 mod reach;
 mod routes;
 
@@ -59,6 +61,9 @@ rules! {
     DuplicateName "IDEM007" "duplicate route name",
     WayAround "IDEM008" "way around the check",
     UndeclaredService "IDEM009" "undeclared service function",
+    LostEvent "IDEM010" "event without a handler",
+    HandlerLapseUnsaid "IDEM011" "external outbox handler without on_lapse",
+    DuplicateHandler "IDEM012" "duplicate outbox handler",
 }
 
 impl Rule {
@@ -127,6 +132,8 @@ pub(super) fn check(program: &Program<'_>, survey: &Survey, today: Date) -> Vec<
     findings.extend(exemptions::check(program, survey, today));
     findings.extend(reach::check(program, survey));
     findings.extend(functions::check(program));
+    findings.extend(events::check(program));
+    findings.extend(outbox_handlers::check(program));
     findings
         .sort_by(|a, b| (&a.site, a.rule, &a.method, &a.path).cmp(&(&b.site, b.rule, &b.method, &b.path)));
     findings

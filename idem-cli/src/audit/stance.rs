@@ -1,7 +1,12 @@
 //! What the attributes of a function say about a retry.
 
+mod outbox_handler;
+
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use syn::parse::Parse;
 use syn::{Attribute, FnArg, LitStr, Meta, ReturnType, Signature, Type};
+
+pub(super) use outbox_handler::OutboxHandler;
 
 /// What a write says about a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +56,7 @@ pub(super) enum Declaration {
     Idempotent(Idempotent),
     Exempt(Exemption),
     ReadOnly,
+    OutboxHandler(OutboxHandler),
 }
 
 /// What matters here of `#[idempotent(...)]` and the signature below it.
@@ -63,6 +69,9 @@ pub(super) struct Idempotent {
     /// Whether it takes `&Idempotency`: called by code, not by axum.
     pub(super) is_service: bool,
 }
+
+/// The attributes that are a stance.
+const STANCES: [&str; 4] = ["idempotent", "exempt", "read_only", "outbox_handler"];
 
 impl Declaration {
     /// The first attribute that is a stance; `ours` gives its own name, behind imports.
@@ -89,8 +98,7 @@ impl Declaration {
             return metas.find_map(|meta| Self::of_meta(&meta, signature, ours));
         }
         // Most attributes are none of ours by any name.
-        let name = ours(meta.path())
-            .filter(|name| ["idempotent", "exempt", "read_only"].contains(&name.as_str()))?;
+        let name = ours(meta.path()).filter(|name| STANCES.contains(&name.as_str()))?;
         let options = options(tokens);
         match name.as_str() {
             "idempotent" => Some(Self::Idempotent(Idempotent {
@@ -106,6 +114,7 @@ impl Declaration {
                 };
                 Some(Self::Exempt(Exemption { reason, until: text_option(&options, "until") }))
             }
+            "outbox_handler" => Some(Self::OutboxHandler(OutboxHandler::of(&options, signature))),
             _ => Some(Self::ReadOnly),
         }
     }
@@ -113,7 +122,7 @@ impl Declaration {
     /// The stance of a route whose handler carries this.
     pub(super) fn stance(&self) -> Stance {
         match self {
-            Self::Idempotent(_) => Stance::Idempotent,
+            Self::Idempotent(_) | Self::OutboxHandler(_) => Stance::Idempotent,
             Self::Exempt(exemption) => Stance::Exempt(exemption.clone()),
             Self::ReadOnly => Stance::ReadOnly,
         }
@@ -141,6 +150,11 @@ fn is_named(option: &TokenStream, name: &str) -> bool {
 
 /// The text of `name = "text"`.
 fn text_option(options: &[TokenStream], name: &str) -> Option<String> {
+    literal::<LitStr>(options, name).map(|text| text.value())
+}
+
+/// What stands behind `name =`.
+fn literal<T: Parse>(options: &[TokenStream], name: &str) -> Option<T> {
     let option = options.iter().find(|option| is_named(option, name))?;
     let value: TokenStream = option
         .clone()
@@ -152,7 +166,7 @@ fn text_option(options: &[TokenStream], name: &str) -> Option<String> {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => group.stream(),
         _ => value,
     };
-    syn::parse2::<LitStr>(value).ok().map(|text| text.value())
+    syn::parse2(value).ok()
 }
 
 /// The first parameter's last word, without the lifetimes and generics of its type.

@@ -11,6 +11,7 @@ use super::Error;
 use super::database::{Database, Job, Target};
 use super::json::{document, wanted};
 use super::migrate::{names, pending};
+use super::outbox;
 use super::span::{parse, words};
 use super::words::{BAD, FAINT, GOOD, styled};
 use crate::{Answer, Outcome};
@@ -101,6 +102,9 @@ impl Args {
             }
         } else if pending.is_empty() {
             found("schema", "a column of idempotency_records is missing".to_owned());
+        }
+        for message in outbox::check(database, conn).await? {
+            found("outbox", message);
         }
         for setting in database.ask(S::unsafe_settings(conn).await)? {
             found("settings", format!("an acknowledged answer could be lost: {setting}"));

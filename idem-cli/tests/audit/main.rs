@@ -2,6 +2,7 @@
 
 mod baseline;
 mod common;
+mod events;
 mod names;
 mod output;
 mod routers;

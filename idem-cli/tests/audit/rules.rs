@@ -14,6 +14,10 @@ fn every_mistake_of_the_fixture_is_found_once() {
     assert_eq!(
         findings(&report),
         [
+            "IDEM010 idem_app::events::announce",
+            "IDEM010 idem_app::events::announce",
+            "IDEM011 idem_app::events::mail",
+            "IDEM012 idem_app::events::letter",
             "IDEM003 idem_app::ledger::Ledger::close",
             "IDEM004 idem_app::ledger::Ledger::open",
             "IDEM009 idem_app::ledger::Ledger::settle",
@@ -140,8 +144,8 @@ fn an_attribute_of_another_crate_is_no_stance() {
 
 #[test]
 fn each_rule_has_a_page_that_names_it_and_shows_the_fix() {
-    for number in 1..=9 {
-        let rule = format!("IDEM00{number}");
+    for number in 1..=12 {
+        let rule = format!("IDEM{number:03}");
         let output = idem(&["audit", "--explain", &rule]);
         let page = stdout(&output);
         assert_eq!(code(&output), 0);

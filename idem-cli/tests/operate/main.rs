@@ -6,6 +6,7 @@ mod at;
 mod diagnose;
 mod doctor;
 mod listing;
+mod outbox;
 mod pages;
 mod release;
 mod schema;

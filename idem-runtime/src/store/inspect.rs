@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::{ConnectionOf, Store, StoreResult};
+use super::{ConnectionOf, Outbox, StoreResult};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record, Status, Timestamp};
 
@@ -59,9 +59,9 @@ pub struct Group {
 /// What the sweeps would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// By [`Store::expire`].
+    /// By [`Store::expire`](super::Store::expire).
     Expire,
-    /// By [`Store::purge`] with this age.
+    /// By [`Store::purge`](super::Store::purge) with this age.
     Purge(Duration),
 }
 
@@ -85,12 +85,12 @@ pub struct Release {
     pub forced: bool,
 }
 
-/// The questions of an operator, answered by every store; sealed as [`Store`] is.
-pub trait Inspect: Store {
+/// The questions of an operator, answered by every store; sealed as [`Store`](super::Store) is.
+pub trait Inspect: Outbox {
     /// The embedded migrations in order: version, name and text.
     fn migrations() -> &'static [(i64, &'static str, &'static str)];
 
-    /// The versions that were applied by [`Store::migrate`]; `None` when it never ran.
+    /// The versions that were applied by [`Store::migrate`](super::Store::migrate); `None` when it never ran.
     fn applied(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<Option<Vec<i64>>>> + Send;
 
     /// The names of our tables and indexes that are not there, or that the database does not use.

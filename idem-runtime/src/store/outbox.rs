@@ -263,6 +263,12 @@ pub trait Outbox: Store {
         error: &str,
     ) -> impl Future<Output = StoreResult<bool>> + Send;
 
+    /// How many events [`purge_events`](Self::purge_events) would delete now.
+    fn purgeable_events(
+        conn: &mut ConnectionOf<Self>,
+        older_than: Duration,
+    ) -> impl Future<Output = StoreResult<u64>> + Send;
+
     /// Deletes at most `batch` events that were delivered at least `older_than` ago; never a dead one.
     fn purge_events(
         conn: &mut ConnectionOf<Self>,

@@ -52,7 +52,7 @@ pub(super) fn check(program: &Program<'_>) -> Vec<Finding> {
 }
 
 /// Whether both can be in one program: in one crate, or one in a library that the other's package can use.
-fn clash(program: &Program<'_>, one: &Function<'_>, other: &Function<'_>) -> bool {
+pub(super) fn clash(program: &Program<'_>, one: &Function<'_>, other: &Function<'_>) -> bool {
     // Under `cfg`, the two may be alternatives; the registry of the built program knows.
     let conditional = |function: &Function<'_>| {
         function.attributes.iter().any(|attribute| attribute.path().is_ident("cfg"))
@@ -80,7 +80,7 @@ fn depends(program: &Program<'_>, from: usize, on: usize) -> bool {
     false
 }
 
-fn finding(function: &Function<'_>, rule: Rule, message: String, help: &str) -> Finding {
+pub(super) fn finding(function: &Function<'_>, rule: Rule, message: String, help: &str) -> Finding {
     Finding {
         rule,
         method: String::new(),

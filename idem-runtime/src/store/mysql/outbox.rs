@@ -154,6 +154,11 @@ impl Outbox for MySql {
         touched(conn, sqlx::query(sql::BURY_BY_HAND).bind(error.to_owned()).bind(id)).await
     }
 
+    async fn purgeable_events(conn: &mut MySqlConnection, older_than: Duration) -> StoreResult<u64> {
+        let count = sqlx::query(sql::PURGEABLE).bind(millis(older_than)).fetch_one(conn).await?;
+        Ok(count.try_get::<i64, _>("events")?.unsigned_abs())
+    }
+
     async fn purge_events(conn: &mut MySqlConnection, older_than: Duration, batch: u32) -> StoreResult<u64> {
         let statement = sqlx::query(sql::PURGE).bind(millis(older_than)).bind(i64::from(batch));
         Ok(statement.execute(conn).await?.rows_affected())

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use sqlx::Postgres;
 use sqlx::postgres::{PgConnection, PgListener};
+use sqlx::{Postgres, Row};
 use uuid::Uuid;
 
 use super::sql::outbox as sql;
@@ -132,6 +132,11 @@ impl Outbox for Postgres {
 
     async fn bury_event(conn: &mut PgConnection, id: Uuid, error: &str) -> StoreResult<bool> {
         touched(conn, sqlx::query(sql::BURY_BY_HAND).bind(id).bind(error.to_owned())).await
+    }
+
+    async fn purgeable_events(conn: &mut PgConnection, older_than: Duration) -> StoreResult<u64> {
+        let count = sqlx::query(sql::PURGEABLE).bind(millis(older_than)).fetch_one(conn).await?;
+        Ok(count.try_get::<i64, _>("events")?.unsigned_abs())
     }
 
     async fn purge_events(conn: &mut PgConnection, older_than: Duration, batch: u32) -> StoreResult<u64> {

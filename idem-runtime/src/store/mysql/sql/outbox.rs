@@ -137,3 +137,10 @@ pub(in crate::store) const PURGE: &str = concat!(
     now!(),
     " - 1000 * CAST(? AS SIGNED) ORDER BY completed_at LIMIT ?"
 );
+
+/// What is committed as it begins.
+pub(in crate::store) const PURGEABLE: &str = concat!(
+    "SELECT count(*) AS events FROM idempotency_outbox_events WHERE status = 'delivered' AND completed_at <= ",
+    now!(),
+    " - 1000 * CAST(? AS SIGNED)"
+);

@@ -120,3 +120,7 @@ pub(in crate::store) const PURGE: &str = "DELETE FROM idempotency_outbox_events 
      SELECT sequence FROM idempotency_outbox_events WHERE status = 'delivered' \
      AND completed_at <= statement_timestamp() - interval '1 millisecond' * $1::bigint \
      ORDER BY completed_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED))";
+
+/// What is committed as it begins.
+pub(in crate::store) const PURGEABLE: &str = "SELECT count(*) AS events FROM idempotency_outbox_events \
+     WHERE status = 'delivered' AND completed_at <= statement_timestamp() - interval '1 millisecond' * $1::bigint";
