@@ -16,11 +16,14 @@ use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod answer;
 mod fault;
+mod inspect;
 mod settings;
 mod sql;
 
-const MIGRATIONS: &[Step] =
-    &[(1, "idempotency records", include_str!("../../migrations/mysql/0001_idempotency_records.sql"))];
+const MIGRATIONS: &[Step] = &[
+    (1, "idempotency records", include_str!("../../migrations/mysql/0001_idempotency_records.sql")),
+    (2, "idempotency releases", include_str!("../../migrations/mysql/0002_idempotency_releases.sql")),
+];
 
 impl super::sealed::Sealed for MySql {}
 

@@ -294,3 +294,5 @@ pub(super) const PURGE: &str = concat!(
     over!(" - 1000 * CAST(? AS SIGNED)"),
     " ORDER BY sweep_after LIMIT ?"
 );
+
+pub(super) mod inspect;
