@@ -94,6 +94,13 @@ pub(super) struct Database<'a, S: Inspect> {
     store: PhantomData<S>,
 }
 
+impl<S: Inspect> fmt::Display for Database<'_, S> {
+    /// Without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.url, f)
+    }
+}
+
 impl<S: Inspect> Database<'_, S> {
     /// A pool of one connection, for what takes a pool.
     pub(super) async fn pool(&self) -> Result<sqlx::Pool<S>, Error> {

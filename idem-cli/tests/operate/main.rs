@@ -11,3 +11,4 @@ mod release;
 mod schema;
 mod secrets;
 mod sweeps;
+mod watch;

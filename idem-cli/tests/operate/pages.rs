@@ -6,8 +6,8 @@ use idem_tests::OnSqlite;
 
 use crate::at::{At, idem};
 
-const COMMANDS: [&str; 9] =
-    ["diagnose", "expire", "purge", "migrate", "list", "show", "stats", "release", "doctor"];
+const COMMANDS: [&str; 10] =
+    ["diagnose", "expire", "purge", "migrate", "list", "show", "stats", "watch", "release", "doctor"];
 
 #[test]
 fn the_help_of_each_command_has_examples_and_exit_codes() {
