@@ -248,6 +248,8 @@ pub mod mysql {
     pub type Mutation = crate::Mutation<sqlx::MySql>;
     /// The body's claim in external mode.
     pub type Claim = crate::Claim<sqlx::MySql>;
+    /// Connections that cannot write.
+    pub type ReadPool = crate::ReadPool<sqlx::MySql>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::MySql, I>;

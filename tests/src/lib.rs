@@ -105,24 +105,6 @@ pub fn policy() -> Policy {
 #[macro_export]
 macro_rules! on_every_database {
     ($($name:ident),+ $(,)?) => {
-        $crate::on_sqlite_and_postgres! { $($name),+ }
-
-        #[cfg(feature = "mysql")]
-        mod mysql {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $name() {
-                    Box::pin(super::$name::<$crate::OnMysql>()).await;
-                }
-            )+
-        }
-    };
-}
-
-/// The same without MySQL, for what it does not have yet: a read pool.
-#[macro_export]
-macro_rules! on_sqlite_and_postgres {
-    ($($name:ident),+ $(,)?) => {
         mod sqlite {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -138,6 +120,16 @@ macro_rules! on_sqlite_and_postgres {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $name() {
                     Box::pin(super::$name::<$crate::OnPostgres>()).await;
+                }
+            )+
+        }
+
+        #[cfg(feature = "mysql")]
+        mod mysql {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    Box::pin(super::$name::<$crate::OnMysql>()).await;
                 }
             )+
         }

@@ -75,8 +75,10 @@ async fn a_settled_read_waits_for_the_transaction_that_holds_the_row_and_no_long
 }
 
 #[tokio::test]
-async fn a_session_that_cuts_values_or_does_not_commit_is_refused_unless_allowed() {
-    for (name, value) in [("sql_mode", "NO_ENGINE_SUBSTITUTION"), ("autocommit", "OFF")] {
+async fn a_session_that_cuts_values_or_does_not_commit_or_reads_too_early_is_refused_unless_allowed() {
+    for (name, value) in
+        [("sql_mode", "NO_ENGINE_SUBSTITUTION"), ("autocommit", "OFF"), ("tx_isolation", "READ-UNCOMMITTED")]
+    {
         let (_fixture, pool) = sessions(&[(name, value)]).await;
         let refused = Guard::builder(pool.clone()).build().await.unwrap_err();
         let BuildError::UnsafeSettings(settings) = refused else { panic!("{refused:?}") };

@@ -134,7 +134,7 @@ pub(super) const PROBE: &str = concat!("SELECT ", columns!(), " FROM idempotency
 /// The settings of this very session, as far as the server knows them.
 pub(super) const SETTINGS: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit', \
      'innodb_doublewrite', 'innodb_flush_log_at_trx_commit', 'log_bin', 'read_only', 'sql_mode', 'sync_binlog', \
-     'transaction_read_only', 'tx_read_only', 'wsrep_dirty_reads', 'wsrep_on', 'wsrep_sync_wait')";
+     'transaction_isolation', 'transaction_read_only', 'tx_isolation', 'tx_read_only', 'wsrep_dirty_reads', 'wsrep_on', 'wsrep_sync_wait')";
 
 /// Only one engine has transactions that hold what is promised.
 pub(super) const ENGINE: &str = "SELECT CAST(ENGINE AS CHAR) FROM information_schema.TABLES \

@@ -101,10 +101,10 @@ async fn ask<T>(key: DownstreamKey, found: Recovery<T>) -> Recovery<T> {
 macro_rules! recovering {
     ($name:ident, $route:tt, $retry:tt, $found:expr) => {
         #[idempotent(
-                            route = $route,
-                            retry_failed = $retry,
-                            on_lapse = recover(ask(idem.downstream_key("k"), $found))
-                        )]
+                                                    route = $route,
+                                                    retry_failed = $retry,
+                                                    on_lapse = recover(ask(idem.downstream_key("k"), $found))
+                                                )]
         async fn $name<F: Fixture>(
             idem: Idempotency<F::S>,
             Json(order): Json<NewOrder>,
