@@ -12,6 +12,8 @@ mod on_mysql;
 #[cfg(feature = "postgres")]
 mod on_postgres;
 mod on_sqlite;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod proxied;
 pub mod shop;
 
 #[cfg(feature = "mysql")]
@@ -19,6 +21,8 @@ pub use on_mysql::OnMysql;
 #[cfg(feature = "postgres")]
 pub use on_postgres::OnPostgres;
 pub use on_sqlite::OnSqlite;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub use proxied::Proxied;
 
 /// A fresh database with the tables of the guard and a business table, `effects(name)`.
 pub trait Fixture: Send + Sync + Sized + 'static {

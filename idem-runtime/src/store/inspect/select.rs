@@ -34,14 +34,14 @@ const KEY: [&str; 4] = ["tenant_id", "user_id", "route", "idempotency_key"];
 
 /// The statement of a list: one read along the unique key, from behind the last one shown; `Text` is how the
 /// database takes text.
-pub(in crate::store) fn select<DB: Database, Text: From<String>>(
+pub(in crate::store) fn select<DB: Database, Text>(
     dialect: Dialect,
     filter: &Filter,
     after: Option<&RecordKey>,
     limit: u32,
 ) -> QueryBuilder<DB>
 where
-    for<'q> Text: Encode<'q, DB> + Type<DB> + 'q,
+    for<'q> Text: From<String> + Encode<'q, DB> + Type<DB> + 'q,
     for<'q> i64: Encode<'q, DB> + Type<DB>,
 {
     let mut query =
@@ -71,9 +71,9 @@ where
     query
 }
 
-fn behind<DB: Database, Text: From<String>>(query: &mut QueryBuilder<DB>, form: After, after: &RecordKey)
+fn behind<DB: Database, Text>(query: &mut QueryBuilder<DB>, form: After, after: &RecordKey)
 where
-    for<'q> Text: Encode<'q, DB> + Type<DB> + 'q,
+    for<'q> Text: From<String> + Encode<'q, DB> + Type<DB> + 'q,
 {
     let values = || after.columns().map(|value| Text::from(value.to_owned()));
     match form {
