@@ -165,8 +165,8 @@ impl Store for MySql {
         Ok(taken.filter(|reading| reading.record.token.claim_id == claim.claim_id))
     }
 
-    async fn begin(conn: &mut MySqlConnection, _: FencingToken, _: &Terms) -> StoreResult<()> {
-        let begin = sqlx::SqlSafeStr::into_sql_str(sql::BEGIN);
+    async fn begin(conn: &mut MySqlConnection, _: FencingToken, terms: &Terms) -> StoreResult<()> {
+        let begin = sqlx::SqlSafeStr::into_sql_str(AssertSqlSafe(sql::begin(terms.max_run)));
         <MySql as sqlx::Database>::TransactionManager::begin(conn, Some(begin)).await
     }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use idem_runtime::mysql::Guard;
+use idem_runtime::mysql::{Guard, Mutation};
 use idem_runtime::store::{Completion, Fault, NewClaim, Store};
 use idem_runtime::{
-    Answer, AnswerBody, Bindings, BuildError, Defaults, FencingToken, Mode, RecordKey, Status,
+    Answer, AnswerBody, Bindings, BuildError, Defaults, Error, FencingToken, Mode, RecordKey, Status, Success,
 };
 use idem_tests::{Fixture, OnMysql, key, policy, scope};
 use sqlx::{MySql, MySqlConnection};
@@ -50,6 +50,26 @@ async fn a_long_answer_is_kept_and_one_over_the_packet_limit_is_refused_by_name(
     // The connection lives, which the server would have closed.
     let record = MySql::read(&mut connection, &key).await.unwrap().unwrap().record;
     assert_eq!(record.status, Status::Processing);
+}
+
+#[tokio::test]
+async fn an_answer_over_the_packet_limit_takes_the_effects_of_its_body_back() {
+    let (_fixture, pool) = sessions(&[]).await;
+    let limit =
+        OnMysql::number(&mut pool.acquire().await.unwrap(), "SELECT CAST(@@max_allowed_packet AS SIGNED)");
+    let limit = usize::try_from(limit.await.unwrap()).unwrap();
+    let guard = Guard::builder(pool).max_answer_bytes(limit * 2).build().await.unwrap();
+    let ran = guard
+        .run(&policy(), request(&guard, "k"), async |mutation: &mut Mutation| {
+            OnMysql::effect(mutation, "k").await.unwrap();
+            Ok::<_, Error>(Success::new("x".repeat(limit)))
+        })
+        .await;
+    let refused = ran.unwrap_err();
+    assert!(format!("{refused:?}").contains("max_allowed_packet"), "{refused:?}");
+    assert_eq!(OnMysql::effects(guard.pool(), "k").await, 0);
+    let record = read(&guard, &policy(), "k").await.record;
+    assert!(record.status != Status::Succeeded && !record.outcome_unknown, "{record:?}");
 }
 
 #[tokio::test]

@@ -209,8 +209,17 @@ pub(super) const TAKE_OVER: &str = concat!(
     " AND revision = ?"
 );
 
-/// The savepoint ends with the transaction, however that ends.
-pub(super) const BEGIN: &str = "START TRANSACTION; SAVEPOINT idem_claim";
+/// The savepoint ends with the transaction, however that ends. MariaDB ends a transaction, and its session, that
+/// stands still for longer than `max_run`, so that a frozen process blocks nobody for ever; MySQL has no such
+/// setting, and the one statement that carries it does nothing else there.
+pub(super) fn begin(max_run: Duration) -> String {
+    // The server counts in whole seconds, up to a year; none would mean never.
+    let seconds = max_run.as_millis().div_ceil(1000).clamp(1, 31_536_000);
+    format!(
+        "SET /*M!100300 SESSION idle_transaction_timeout = {seconds}, */ @idem_begins = 1; START TRANSACTION; \
+         SAVEPOINT idem_claim"
+    )
+}
 
 /// Fails unless our savepoint is still there.
 pub(super) const LEAVE: &str = "RELEASE SAVEPOINT idem_claim";
