@@ -55,9 +55,9 @@ async fn a_long_answer_is_kept_and_one_over_the_packet_limit_is_refused_by_name(
 #[tokio::test]
 async fn an_answer_over_the_packet_limit_takes_the_effects_of_its_body_back() {
     let (_fixture, pool) = sessions(&[]).await;
-    let limit =
-        OnMysql::number(&mut pool.acquire().await.unwrap(), "SELECT CAST(@@max_allowed_packet AS SIGNED)");
-    let limit = usize::try_from(limit.await.unwrap()).unwrap();
+    let packet = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
+    let limit = OnMysql::number(&mut *pool.acquire().await.unwrap(), packet).await.unwrap();
+    let limit = usize::try_from(limit).unwrap();
     let guard = Guard::builder(pool).max_answer_bytes(limit * 2).build().await.unwrap();
     let ran = guard
         .run(&policy(), request(&guard, "k"), async |mutation: &mut Mutation| {
