@@ -15,6 +15,7 @@ mod show;
 mod span;
 mod stats;
 mod sweep;
+mod watch;
 mod words;
 
 use crate::Answer;
@@ -36,6 +37,8 @@ pub enum Command {
     Show(show::Args),
     /// Count the records of each route, with their ages.
     Stats(stats::Args),
+    /// Watch the counts of each route, live.
+    Watch(watch::Args),
     /// Make a stuck or failed key claimable again.
     Release(release::Args),
     /// Look for what would break a promise.
@@ -81,6 +84,7 @@ pub fn run(command: &Command) -> Result<Answer, Error> {
         Command::List(args) => database::run(args),
         Command::Show(args) => database::run(args),
         Command::Stats(args) => database::run(args),
+        Command::Watch(args) => database::run(args),
         Command::Release(args) => database::run(args),
         Command::Doctor(args) => database::run(args),
         Command::Outbox(command) => outbox::run(command),

@@ -40,7 +40,7 @@ const OUTBOX: [&str; 7] =
 /// The names of all commands, listed apart: asking the parser for them here would never end.
 fn commands() -> clap::builder::PossibleValuesParser {
     let operate: &[&str] = if cfg!(feature = "database") {
-        &["diagnose", "expire", "purge", "migrate", "list", "show", "stats", "release", "doctor"]
+        &["diagnose", "expire", "purge", "migrate", "list", "show", "stats", "watch", "release", "doctor"]
     } else {
         &[]
     };

@@ -71,6 +71,12 @@ pub enum Next {
         /// The number of the attempt.
         attempt: i64,
     },
+    /// It claims, and the provider is asked first: what that knows is recorded and given, what it never got runs,
+    /// and where it cannot say the request is refused as [`Verdict::OutcomeUnknown`].
+    Asks {
+        /// The number of the attempt.
+        attempt: i64,
+    },
     /// It gets the recorded answer.
     Replays {
         /// The HTTP status.
@@ -132,8 +138,10 @@ pub fn diagnose(
     let terms = record.map_or(NO_TERMS, |record| record.terms);
     let decision = decide(record, compare, &terms, now);
     let verdict = verdict(decision, record);
+    let attempt = record.map_or(1, |record| record.token.attempt + 1);
     let next = match decision {
-        Decision::Claim(_) => Next::Runs { attempt: record.map_or(1, |record| record.token.attempt + 1) },
+        Decision::Claim(ClaimKind::Recover) => Next::Asks { attempt },
+        Decision::Claim(_) => Next::Runs { attempt },
         Decision::Replay => Next::Replays {
             status: record.and_then(|record| record.answer.as_ref()).map_or(200, |answer| answer.code),
         },

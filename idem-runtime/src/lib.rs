@@ -308,6 +308,8 @@ pub mod mysql {
     pub type Inbox = crate::Inbox<sqlx::MySql>;
     /// What delivers events.
     pub type Dispatcher = crate::outbox::Dispatcher<sqlx::MySql>;
+    /// Connections that cannot write.
+    pub type ReadPool = crate::ReadPool<sqlx::MySql>;
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::MySql, I>;

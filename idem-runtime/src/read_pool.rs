@@ -12,6 +12,8 @@ use sqlx::pool::PoolConnection;
 
 use crate::store::{ConnectionOf, Store, StoreResult};
 
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sqlite")]
@@ -20,7 +22,8 @@ mod sqlite;
 /// How long a connection may take to end its transaction before it is closed instead.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A store that can hold a connection read-only; implemented by `sqlx::Sqlite` and `sqlx::Postgres`.
+/// A store that can hold a connection read-only; implemented by `sqlx::Sqlite`, `sqlx::Postgres` and
+/// `sqlx::MySql`.
 pub trait ReadStore: Store {
     /// What tells the transaction of a checkout from any other.
     type Mark: Send + Sync + 'static;
@@ -54,19 +57,21 @@ pub enum ReadPoolError {
 
 /// Hands out connections through which nothing can be written, for code that is `#[read_only]`.
 ///
-/// On PostgreSQL it shares the application's pool, and each checkout is a transaction of its own that begins with
-/// `BEGIN READ ONLY`, which also holds behind a pooler and on a replica. On SQLite it is a second pool, of the same
-/// size, whose connections opened the file for reading only.
+/// On PostgreSQL, MySQL and MariaDB it shares the application's pool, and each checkout is a transaction of its own
+/// that begins read-only, which also holds behind a pooler and on a replica. On SQLite it is a second pool, of the
+/// same size, whose connections opened the file for reading only.
 ///
 /// A write fails with the database's own error, and so does `SET TRANSACTION READ WRITE`. What a body can still do,
-/// on PostgreSQL, is end the transaction by a `COMMIT` of its own and write after it, or call a function that has
+/// but on SQLite, is end the transaction by a `COMMIT` of its own and write after it, or call a function that has
 /// effects outside of transactions, such as `dblink`. The first is noticed and logged as an error when the
 /// connection comes back. Where code is not trusted, give `open` a pool of a role that may only read. On SQLite
 /// `VACUUM INTO` can write a copy of the database to a new file.
 ///
 /// A connection comes back to the pool only when its transaction was still open and not failed, and left nothing
 /// behind: no setting, lock, temporary table or attached database reaches the next checkout. A connection whose
-/// statement failed on PostgreSQL, or that committed, is closed. Not undone on SQLite are pragmas of the connection.
+/// statement failed on PostgreSQL, or that committed, is closed. Not undone on SQLite are pragmas of the connection,
+/// and on MySQL variables of the session; where those that decide how a writer works have changed, such as
+/// `autocommit`, `sql_mode` or the schema of `USE`, the connection is closed.
 ///
 /// ```
 /// use idem_runtime::sqlite::ReadPool;
@@ -109,7 +114,7 @@ impl<S: ReadStore> ReadPool<S> {
         Ok(reading)
     }
 
-    /// How many connections are open, in use or not; on PostgreSQL of the whole pool that is shared.
+    /// How many connections are open, in use or not; but on SQLite of the whole pool that is shared.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.0.size()

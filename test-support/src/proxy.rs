@@ -1,9 +1,10 @@
-//! A proxy in front of PostgreSQL that fails at the point that a test names.
+//! A proxy in front of PostgreSQL, MySQL or MariaDB that fails at the point that a test names.
 //!
 //! It reads the messages of the protocol, so a fault strikes at a statement and not at some byte; it looks at no
 //! clock, and every wait ends by a signal.
 
 mod connection;
+mod mysql;
 mod wire;
 
 use std::net::SocketAddr;
@@ -58,6 +59,14 @@ enum Held {
     Cut,
 }
 
+/// The protocol that the proxy reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaks {
+    Postgres,
+    Mysql,
+    Anything,
+}
+
 impl Proxy {
     /// Listens on a free port of the loopback address and passes everything on to `upstream`.
     ///
@@ -67,7 +76,16 @@ impl Proxy {
     /// Outside a tokio runtime, or when no port is free.
     #[must_use]
     pub fn start(upstream: SocketAddr) -> Self {
-        Self::listen(upstream, true)
+        Self::listen(upstream, Speaks::Postgres)
+    }
+
+    /// The same in front of MySQL or MariaDB; the client must not ask for TLS.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, or when no port is free.
+    #[must_use]
+    pub fn start_mysql(upstream: SocketAddr) -> Self {
+        Self::listen(upstream, Speaks::Mysql)
     }
 
     /// The same in front of any server: the bytes are not looked into, and [`Fault::Refuse`] alone can strike.
@@ -76,10 +94,10 @@ impl Proxy {
     /// Outside a tokio runtime, or when no port is free.
     #[must_use]
     pub fn start_blind(upstream: SocketAddr) -> Self {
-        Self::listen(upstream, false)
+        Self::listen(upstream, Speaks::Anything)
     }
 
-    fn listen(upstream: SocketAddr, reads_messages: bool) -> Self {
+    fn listen(upstream: SocketAddr, speaks: Speaks) -> Self {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port is free");
         listener.set_nonblocking(true).expect("a listener can be non-blocking");
         let address = listener.local_addr().expect("a listener has an address");
@@ -90,7 +108,7 @@ impl Proxy {
             held: Mutex::default(),
             refusing: watch::Sender::new(false),
         });
-        let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared), reads_messages));
+        let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared), speaks));
         Self { address, shared, accepting }
     }
 
@@ -172,7 +190,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>, reads_messages: bool) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>, speaks: Speaks) {
     let mut refusing = shared.refusing.subscribe();
     let mut connections = JoinSet::new();
     loop {
@@ -184,12 +202,15 @@ async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>
                     let shared = Arc::clone(&shared);
                     connections.spawn(async move {
                         let Ok(mut server) = TcpStream::connect(upstream).await else { return };
-                        if reads_messages {
-                            return connection::run(client, server, &shared).await;
+                        match speaks {
+                            Speaks::Postgres => connection::run(client, server, &shared).await,
+                            Speaks::Mysql => mysql::run(client, server, &shared).await,
+                            Speaks::Anything => {
+                                let mut client = client;
+                                let _ = (client.set_nodelay(true), server.set_nodelay(true));
+                                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                            }
                         }
-                        let mut client = client;
-                        let _ = (client.set_nodelay(true), server.set_nodelay(true));
-                        let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                     });
                 }
             }

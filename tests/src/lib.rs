@@ -12,6 +12,8 @@ mod on_mysql;
 #[cfg(feature = "postgres")]
 mod on_postgres;
 mod on_sqlite;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod proxied;
 pub mod shop;
 
 #[cfg(feature = "mysql")]
@@ -19,6 +21,8 @@ pub use on_mysql::OnMysql;
 #[cfg(feature = "postgres")]
 pub use on_postgres::OnPostgres;
 pub use on_sqlite::OnSqlite;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub use proxied::Proxied;
 
 /// A fresh database with the tables of the guard and a business table, `effects(name)`.
 pub trait Fixture: Send + Sync + Sized + 'static {
@@ -105,24 +109,6 @@ pub fn policy() -> Policy {
 #[macro_export]
 macro_rules! on_every_database {
     ($($name:ident),+ $(,)?) => {
-        $crate::on_sqlite_and_postgres! { $($name),+ }
-
-        #[cfg(feature = "mysql")]
-        mod mysql {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $name() {
-                    Box::pin(super::$name::<$crate::OnMysql>()).await;
-                }
-            )+
-        }
-    };
-}
-
-/// The same without MySQL, for what it does not have yet: a read pool.
-#[macro_export]
-macro_rules! on_sqlite_and_postgres {
-    ($($name:ident),+ $(,)?) => {
         mod sqlite {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -138,6 +124,16 @@ macro_rules! on_sqlite_and_postgres {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $name() {
                     Box::pin(super::$name::<$crate::OnPostgres>()).await;
+                }
+            )+
+        }
+
+        #[cfg(feature = "mysql")]
+        mod mysql {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    Box::pin(super::$name::<$crate::OnMysql>()).await;
                 }
             )+
         }

@@ -34,7 +34,9 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         Gate { name: "tidy".to_owned(), work: Work::Tidy },
         cargo("lints", "clippy --workspace --all-targets --all-features -- -D warnings"),
     ];
-    for (package, folder) in [("idem-runtime", "idem-runtime"), ("idem-test-support", "test-support")] {
+    for (package, folder) in
+        [("idem-runtime", "idem-runtime"), ("idem-cli", "idem-cli"), ("idem-test-support", "test-support")]
+    {
         let manifest = std::fs::read_to_string(root.join(folder).join("Cargo.toml"))?;
         gates.extend(features(&manifest).iter().map(|feature| {
             let selection = format!("-p {package} --no-default-features --features {feature}");
@@ -42,6 +44,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         }));
     }
     gates.extend([
+        cargo("idem-cli without a database", "clippy -p idem-cli --no-default-features -- -D warnings"),
         with_server(cargo("tests", "test --workspace --all-features")),
         // In the workspace, features that other members turn on would hide one that is missing.
         with_server(cargo("tests of the runtime alone", "test -p idem-runtime")),
@@ -90,7 +93,10 @@ impl Gate {
     }
 }
 
-/// The features of a manifest without `default`, so that a new one gets its gate by itself.
+/// What no user turns on alone: the defaults together, and what each database of `idem-cli` turns on.
+const NEVER_ALONE: [&str; 2] = ["default", "database"];
+
+/// The features of a manifest that a user may turn on alone, so that a new one gets its gate by itself.
 fn features(manifest: &str) -> Vec<&str> {
     let section = manifest.lines().skip_while(|line| line.trim() != "[features]").skip(1);
     section
@@ -98,7 +104,7 @@ fn features(manifest: &str) -> Vec<&str> {
         .filter(|line| line.starts_with(|first: char| first.is_ascii_alphanumeric()))
         .filter_map(|line| line.split_once('='))
         .map(|(name, _)| name.trim())
-        .filter(|name| *name != "default")
+        .filter(|name| !NEVER_ALONE.contains(name))
         .collect()
 }
 
@@ -107,9 +113,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_feature_but_the_default_is_found() {
+    fn every_feature_that_stands_alone_is_found() {
         let manifest = "[package]\nname = \"x\"\n\n[features]\ndefault = [\"a\"]\n# Words = words.\na = [\n  \"x/a\",\n]\n\
-                        b-c = []\n\n[dependencies]\nd = \"1\"\n";
+                        b-c = []\ndatabase = [\"dep:x\"]\n\n[dependencies]\nd = \"1\"\n";
         assert_eq!(features(manifest), ["a", "b-c"]);
         assert!(features("[package]\nname = \"x\"\n").is_empty());
     }

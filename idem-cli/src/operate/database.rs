@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The database of a command, and the form of its answer.
 #[derive(Debug, clap::Args)]
 pub(super) struct Target {
-    /// The database: `sqlite:<file>` or `postgres://<user>:<password>@<host>/<database>`.
+    /// The database: `sqlite:<file>`, `postgres://<user>:<password>@<host>/<database>` or `mysql://...`.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: DatabaseUrl,
     /// Print JSON; docs/cli.md describes its shape.
@@ -94,6 +94,13 @@ pub(super) struct Database<'a, S: Inspect> {
     store: PhantomData<S>,
 }
 
+impl<S: Inspect> fmt::Display for Database<'_, S> {
+    /// Without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.url, f)
+    }
+}
+
 impl<S: Inspect> Database<'_, S> {
     /// A pool of one connection, for what takes a pool.
     pub(super) async fn pool(&self) -> Result<sqlx::Pool<S>, Error> {
@@ -141,9 +148,11 @@ pub(super) fn run<J: Job>(job: &J) -> Result<Answer, Error> {
         "sqlite" => on::<sqlx::Sqlite, J>(url, job),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => on::<sqlx::Postgres, J>(url, job),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => on::<sqlx::MySql, J>(url, job),
         scheme => Err(Error::Usage(format!(
-            "the database URL begins with {scheme:?}: this program knows sqlite: and postgres:, as far as it was \
-             built with them"
+            "the database URL begins with {scheme:?}: this program knows sqlite:, postgres: and mysql:, as far as \
+             it was built with them"
         ))),
     }
 }

@@ -128,6 +128,7 @@ impl Args {
 fn next(diagnosis: &Diagnosis) -> String {
     let mut text = match diagnosis.next {
         Next::Runs { attempt } => format!("runs as attempt {attempt}"),
+        Next::Asks { attempt } => format!("asks the provider, as attempt {attempt}"),
         Next::Replays { status } => format!("{status}, the recorded answer"),
         Next::Refused { status, code, retry_after: None } => format!("{status} {code}"),
         Next::Refused { status, code, retry_after: Some(seconds) } => {
@@ -189,6 +190,7 @@ impl From<&Diagnosis> for NextJson {
         };
         match diagnosis.next {
             Next::Runs { attempt } => Self { attempt: Some(attempt), ..none },
+            Next::Asks { attempt } => Self { outcome: "asks", attempt: Some(attempt), ..none },
             Next::Replays { status } => Self { outcome: "replays", status: Some(status), ..none },
             Next::Refused { status, code, retry_after } => Self {
                 outcome: "refused",

@@ -25,6 +25,12 @@ pub(super) fn document<T: Serialize>(command: &str, body: T) -> Result<String, E
     text.map(|text| text + "\n").map_err(|error| Error::Usage(format!("no JSON: {error}")))
 }
 
+/// The same in one line, for an answer that has many of them.
+pub(super) fn line<T: Serialize>(command: &str, body: T) -> Result<String, Error> {
+    let text = serde_json::to_string(&Envelope { version: VERSION, command, body });
+    text.map(|text| text + "\n").map_err(|error| Error::Usage(format!("no JSON: {error}")))
+}
+
 /// Whether `job` was asked for JSON.
 pub(super) fn wanted(job: &impl Job) -> bool {
     job.target().json

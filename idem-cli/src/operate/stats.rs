@@ -17,7 +17,8 @@ Examples:
   idem stats
   idem stats --json | jq .totals.stuck
 
-Reads the whole table. A record does not count its replays, so there is no ratio of them here.
+Reads the whole table. A record does not count its replays: the metric idem_requests_total does, and docs/cli.md
+has the query for their share.
 
 Exit codes: 0 counted, 1 some attempts stopped without an outcome, 2 there is no answer.";
 

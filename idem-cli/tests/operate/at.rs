@@ -90,13 +90,13 @@ impl<F: Fixture> At<F> {
 
     /// Claims the record `name`.
     pub(crate) async fn claim(&self, name: &str, terms: Terms) -> FencingToken {
-        let claim = NewClaim {
-            key: record(name),
-            request_hash: hash('a'),
-            request_fields: None,
-            terms,
-            claim_id: Uuid::new_v4(),
-        };
+        self.claim_key(record(name), terms).await
+    }
+
+    /// Claims the record with that key.
+    pub(crate) async fn claim_key(&self, key: RecordKey, terms: Terms) -> FencingToken {
+        let claim =
+            NewClaim { key, request_hash: hash('a'), request_fields: None, terms, claim_id: Uuid::new_v4() };
         let mut conn = self.pool.acquire().await.unwrap();
         F::S::insert(&mut conn, &claim).await.unwrap().unwrap().record.token
     }
@@ -133,6 +133,13 @@ impl<F: Fixture> At<F> {
 
     pub(crate) async fn execute(&self, sql: &str) {
         F::execute(&mut *self.pool.acquire().await.unwrap(), sql).await.unwrap();
+    }
+
+    /// Drops the index that the sweeps read along.
+    pub(crate) async fn drop_index(&self) {
+        let mysql = <F::S as sqlx::Database>::NAME == "MySQL";
+        let table = if mysql { " ON idempotency_records" } else { "" };
+        self.execute(&format!("DROP INDEX idempotency_records_sweep_after{table}")).await;
     }
 
     pub(crate) async fn number(&self, sql: &str) -> i64 {

@@ -23,7 +23,7 @@ async fn a_missing_index_and_old_records_are_found<F: Fixture>() {
     let at = At::<F>::fresh().await;
     at.succeed("k", b"{}").await;
     at.pass(LIFE + Duration::from_hours(2)).await;
-    at.execute("DROP INDEX idempotency_records_sweep_after").await;
+    at.drop_index().await;
     let mut json = at.idem(&["doctor", "--retention", "1h", "--json"]).ended(1).json();
     assert_eq!(findings(&json), ["schema", "retention"]);
     json["findings"].as_array_mut().unwrap().retain(|finding| finding["check"] != "pool");
@@ -56,4 +56,22 @@ async fn an_unsafe_setting_of_the_role_is_found_on_postgres() {
     let url = fixture.0.role_with(&[("synchronous_commit", "off")]).await;
     let json = crate::at::idem(&url, &["doctor", "--json"]).ended(1).json();
     assert_eq!(findings(&json), ["settings"], "{json}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_without_transactions_and_without_its_key_is_found_on_mysql() {
+    let at = At::<idem_tests::OnMysql>::fresh().await;
+    at.execute("ALTER TABLE idempotency_records DROP PRIMARY KEY, ENGINE = Aria").await;
+    let json = at.idem(&["doctor", "--json"]).ended(1).json();
+    assert_eq!(findings(&json), ["schema", "settings"], "{json}");
+    let text = json.to_string();
+    assert!(text.contains("the primary key of idempotency_records") && text.contains("InnoDB"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_the_server_is_told_to_ignore_is_missing_on_mysql() {
+    let at = At::<idem_tests::OnMysql>::fresh().await;
+    at.execute("ALTER TABLE idempotency_records ALTER INDEX idempotency_records_sweep_after IGNORED").await;
+    let json = at.idem(&["doctor", "--json"]).ended(1).json();
+    assert_eq!(findings(&json), ["schema"], "{json}");
 }

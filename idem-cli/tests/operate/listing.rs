@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use idem_runtime::{Mode, OnLapse};
+use idem_runtime::{Mode, OnLapse, RecordKey};
 use idem_tests::{Fixture, on_every_database};
 use serde_json::Value;
 
@@ -26,6 +26,7 @@ async fn pages_follow_each_other_without_gap_or_overlap<F: Fixture>() {
         }
         let page = at.idem(&arguments).ended(0).json();
         all.extend(keys(&page));
+        assert!(all.len() <= 5, "{all:?}");
         match page["next_cursor"].as_str() {
             Some(next) => cursor = Some(next.to_owned()),
             None => break,
@@ -73,7 +74,41 @@ async fn stats_count_by_route_and_status_and_tell_of_the_stuck<F: Fixture>() {
     assert!(text.contains("4 records\n1 stuck"), "{text}");
 }
 
+/// The parts that only a comparison by bytes, and a bound value, tell apart.
+const PARTS: [&str; 6] = ["o'brien", "\"q\"", "Straße", "strasse", "a\\b%_", "é"];
+
+async fn what_is_odd_in_a_name_is_found_by_its_bytes<F: Fixture>() {
+    let at = At::<F>::fresh().await;
+    let key = |part: &str| RecordKey::stored(part, part, "orders.create", part).unwrap();
+    for part in PARTS {
+        at.claim_key(key(part), inside()).await;
+    }
+    let mut sorted = PARTS;
+    sorted.sort_unstable();
+    assert_eq!(keys(&at.idem(&["list", "--json"]).ended(0).json()), sorted, "byte by byte");
+    let mut cursor = at.idem(&["list", "--limit", "1", "--json"]).json()["next_cursor"].clone();
+    for part in &sorted[1..] {
+        let page = at.idem(&["list", "--limit", "1", "--json", "--after", cursor.as_str().unwrap()]).json();
+        assert_eq!(keys(&page), [*part]);
+        cursor = page["next_cursor"].clone();
+    }
+    assert!(cursor.is_null());
+    for part in PARTS {
+        let json = at.idem(&["list", "--json", "--tenant-id", part, "--user-id", part]).ended(0).json();
+        assert_eq!(keys(&json), [part]);
+        let address = ["--tenant-id", part, "--user-id", part, "--route", "orders.create"];
+        let address = [&address[..], &["--idempotency-key", part]].concat();
+        let json = at.idem(&[&["show", "--json"], &address[..]].concat()).ended(0).json();
+        assert_eq!(json["record"]["idempotency_key"], part);
+        let reason = format!("because of {part}");
+        let release = ["release", "--yes", "--force", "--by", part, "--reason", &reason];
+        at.idem(&[&release[..], &address[..]].concat()).ended(0);
+    }
+    assert_eq!(at.number("SELECT count(*) FROM idempotency_releases").await, 6);
+}
+
 on_every_database! {
+    what_is_odd_in_a_name_is_found_by_its_bytes,
     pages_follow_each_other_without_gap_or_overlap,
     each_filter_leaves_the_others_out,
     stats_count_by_route_and_status_and_tell_of_the_stuck,

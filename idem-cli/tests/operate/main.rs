@@ -1,6 +1,6 @@
 //! The commands on a database: the real program, on every database, with records in every state.
 //!
-//! The snapshots hold the shape of the JSON, and both databases are held to the same ones.
+//! The snapshots hold the shape of the JSON, and all databases are held to the same ones.
 
 mod at;
 mod diagnose;
@@ -12,3 +12,4 @@ mod release;
 mod schema;
 mod secrets;
 mod sweeps;
+mod watch;

@@ -6,8 +6,8 @@ use idem_tests::OnSqlite;
 
 use crate::at::{At, idem};
 
-const COMMANDS: [&str; 9] =
-    ["diagnose", "expire", "purge", "migrate", "list", "show", "stats", "release", "doctor"];
+const COMMANDS: [&str; 10] =
+    ["diagnose", "expire", "purge", "migrate", "list", "show", "stats", "watch", "release", "doctor"];
 
 #[test]
 fn the_help_of_each_command_has_examples_and_exit_codes() {
@@ -38,8 +38,8 @@ fn completions_and_manual_name_each_command() {
 #[test]
 fn without_a_usable_database_the_program_ends_with_2() {
     for (url, words) in [
-        ("oracle://x/y", "sqlite: and postgres:"),
-        ("nonsense", "sqlite: and postgres:"),
+        ("oracle://x/y", "sqlite:, postgres: and mysql:"),
+        ("nonsense", "sqlite:, postgres: and mysql:"),
         ("sqlite:/nowhere/x.sqlite", "unable to open"),
     ] {
         let ran = idem(url, &["stats"]).ended(2);

@@ -34,7 +34,7 @@ async fn tables_made_by_hand_from_the_printed_script_pass_the_check<F: Fixture>(
         at.execute(statement).await;
     }
     at.idem(&["migrate", "--check"]).ended(0);
-    at.execute("DROP INDEX idempotency_records_sweep_after").await;
+    at.drop_index().await;
     at.idem(&["migrate", "--check"]).ended(1);
 }
 

@@ -12,6 +12,7 @@ fn no_error_and_no_help_prints_the_password() {
         "postgres://ann:s3cret/x@127.0.0.1:1/shop",
         "postgres://ann:s3cret@127.0.0.1:1/shop?sslmode=nonsense",
         "mysql://ann:s3cret@127.0.0.1:1/shop",
+        "mariadb://ann:s3cret@127.0.0.1:1/shop?ssl-mode=nonsense",
     ];
     for url in urls {
         for arguments in [&["stats"][..], &["stats", "--json"], &["doctor"], &["stats", "--nonsense"]] {

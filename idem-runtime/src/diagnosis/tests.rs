@@ -83,7 +83,7 @@ fn a_live_lease_is_waited_for_and_then_refused_with_the_rest_of_it() {
 #[test]
 fn a_lapsed_lease_means_what_the_route_said() {
     assert_eq!(of(&lapsed(OnLapse::Rerun)), (Verdict::LeaseLapsed, FOURTH));
-    assert_eq!(of(&lapsed(OnLapse::Recover)), (Verdict::LeaseLapsed, FOURTH));
+    assert_eq!(of(&lapsed(OnLapse::Recover)), (Verdict::LeaseLapsed, Next::Asks { attempt: 4 }));
     let unknown = (Verdict::OutcomeUnknown, refused("IDEMPOTENCY_OUTCOME_UNKNOWN"));
     assert_eq!(of(&lapsed(OnLapse::Refuse)), unknown);
     let marked = Record { outcome_unknown: true, ..lapsed(OnLapse::Refuse) };

@@ -186,6 +186,7 @@ pub(crate) enum Statement {
     EndLease,
     MarkUnknown,
     Bind,
+    KeepSteps,
     /// Any of the outbox.
     Outbox,
     /// The lease of the maintenance.
@@ -214,6 +215,7 @@ impl Statement {
             Self::EndLease => "end_lease",
             Self::MarkUnknown => "mark_unknown",
             Self::Bind => "bind",
+            Self::KeepSteps => "keep_steps",
             Self::Outbox => "outbox",
             Self::Maintain => "maintain",
             Self::Expire => "expire",

@@ -59,6 +59,7 @@ impl Change {
             Self::EndLease => Statement::EndLease,
             Self::MarkUnknown => Statement::MarkUnknown,
             Self::Bind(_) => Statement::Bind,
+            Self::KeepSteps(_) => Statement::KeepSteps,
         }
     }
 
@@ -70,7 +71,7 @@ impl Change {
             Self::Release => Some(Ended::Released),
             Self::EndLease => Some(Ended::Abandoned),
             Self::MarkUnknown => Some(Ended::Unknown),
-            Self::Renew(_) | Self::Bind(_) => None,
+            Self::Renew(_) | Self::Bind(_) | Self::KeepSteps(_) => None,
         }
     }
 

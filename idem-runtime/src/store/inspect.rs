@@ -9,7 +9,7 @@ use super::{ConnectionOf, Outbox, StoreResult};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record, Status, Timestamp};
 
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 pub(super) mod select;
 
 /// Which records a list shows; what is `None` is not asked.

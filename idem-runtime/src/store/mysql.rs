@@ -16,6 +16,7 @@ use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
 mod answer;
 mod fault;
+mod inspect;
 mod maintain;
 mod outbox;
 mod settings;
@@ -23,6 +24,7 @@ mod sql;
 
 const MIGRATIONS: &[Step] = &[
     (1, "idempotency records", include_str!("../../migrations/mysql/0001_idempotency_records.sql")),
+    (2, "idempotency releases", include_str!("../../migrations/mysql/0002_idempotency_releases.sql")),
     (3, "idempotency maintenance", include_str!("../../migrations/mysql/0003_idempotency_maintenance.sql")),
     (
         4,
@@ -176,8 +178,8 @@ impl Store for MySql {
         Ok(taken.filter(|reading| reading.record.token.claim_id == claim.claim_id))
     }
 
-    async fn begin(conn: &mut MySqlConnection, _: FencingToken, _: &Terms) -> StoreResult<()> {
-        let begin = sqlx::SqlSafeStr::into_sql_str(sql::BEGIN);
+    async fn begin(conn: &mut MySqlConnection, _: FencingToken, terms: &Terms) -> StoreResult<()> {
+        let begin = sqlx::SqlSafeStr::into_sql_str(AssertSqlSafe(sql::begin(terms.max_run)));
         <MySql as sqlx::Database>::TransactionManager::begin(conn, Some(begin)).await
     }
 

@@ -107,6 +107,11 @@ impl Store for Sqlite {
         let (synchronous, journal): (i64, String) =
             (row.try_get("synchronous")?, row.try_get("journal_mode")?);
         let mut unsafe_settings = Vec::new();
+        // With a shared cache, a duplicate could be given the answer of a transaction that is then rolled back.
+        if row.try_get::<i64, _>("read_uncommitted")? != 0 {
+            let value = "ON".to_owned();
+            unsafe_settings.push(UnsafeSetting { name: "read_uncommitted", value, wanted: "OFF" });
+        }
         if row.try_get::<String, _>("file")?.is_empty() {
             return Ok(unsafe_settings);
         }

@@ -158,7 +158,7 @@ fn strikes(fault: &Fault, message: &Message, statements: &HashMap<Vec<u8>, Vec<u
 }
 
 /// Reads what is there; `false` at the end or after an error, which here is an end too.
-async fn read_some(from: &mut ReadHalf<'_>, buffer: &mut Vec<u8>) -> bool {
+pub(super) async fn read_some(from: &mut ReadHalf<'_>, buffer: &mut Vec<u8>) -> bool {
     let read: io::Result<usize> = from.read_buf(buffer).await;
     read.is_ok_and(|count| count > 0)
 }

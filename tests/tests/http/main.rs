@@ -11,7 +11,7 @@ mod identities;
 mod inside;
 mod killed;
 mod killed_early;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 mod lost_commit;
 mod options;
 mod places;

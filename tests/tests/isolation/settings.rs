@@ -30,6 +30,16 @@ async fn a_sqlite_connection_that_does_not_flush_each_commit_is_refused_unless_a
     }
 }
 
+#[tokio::test]
+async fn a_sqlite_connection_that_reads_what_is_not_committed_is_refused_unless_allowed() {
+    let database = SqliteDatabase::create();
+    let options = database.options().pragma("read_uncommitted", "1");
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
+    let refused = sqlite::Guard::builder(pool.clone()).migrate().build().await.unwrap_err();
+    assert_eq!(named(refused), ("read_uncommitted", "ON".to_owned()));
+    sqlite::Guard::builder(pool).allow_unsafe_settings().build().await.unwrap();
+}
+
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn a_role_whose_commits_are_not_flushed_is_refused_unless_allowed() {

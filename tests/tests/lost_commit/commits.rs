@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use idem_runtime::{Error, Status};
 use idem_test_support::proxy::Fault;
-use idem_tests::{Fixture, OnPostgres, policy};
+use idem_tests::{Proxied, on_every_server, policy};
 
 use crate::*;
 
-#[tokio::test]
-async fn a_commit_whose_reply_is_lost_is_a_success() {
+async fn a_commit_whose_reply_is_lost_is_a_success<F: Proxied>() {
     for connections in POOLS {
-        let setup = Setup::new(connections, PATIENT).await;
+        let setup = Setup::<F>::new(connections, PATIENT).await;
         setup.proxy.arm(Fault::CutAfterCommit);
         let first = setup.order(&policy()).await.unwrap();
         setup.proxy.fired().await;
@@ -24,11 +23,10 @@ async fn a_commit_whose_reply_is_lost_is_a_success() {
     }
 }
 
-#[tokio::test]
-async fn a_commit_that_never_arrives_has_no_effect_and_may_be_sent_again_at_once() {
+async fn a_commit_that_never_arrives_has_no_effect_and_may_be_sent_again_at_once<F: Proxied>() {
     for connections in POOLS {
         for fault in [Fault::CutBeforeCommit, Fault::HoldCommit] {
-            let setup = Setup::new(connections, PATIENT).await;
+            let setup = Setup::<F>::new(connections, PATIENT).await;
             setup.proxy.arm(fault);
             let policy = policy();
             let (first, ()) = futures_util::join!(setup.order(&policy), async {
@@ -45,19 +43,16 @@ async fn a_commit_that_never_arrives_has_no_effect_and_may_be_sent_again_at_once
     }
 }
 
-#[tokio::test]
-async fn a_commit_that_is_late_is_waited_for_by_the_read_back() {
+async fn a_commit_that_is_late_is_waited_for_by_the_read_back<F: Proxied>() {
     for connections in POOLS {
-        let setup = Setup::new(connections, Duration::from_secs(1)).await;
+        let setup = Setup::<F>::new(connections, Duration::from_secs(1)).await;
         setup.proxy.arm(Fault::HoldCommit);
         let policy = policy();
         let (first, ()) = futures_util::join!(setup.order(&policy), async {
             setup.proxy.fired().await;
             // The read-back waits for the row that the transaction of the held commit has locked.
-            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-                           AND datname = current_database() AND query LIKE '%FOR UPDATE%'";
             let mut observer = setup.direct.acquire().await.unwrap();
-            while OnPostgres::number(&mut observer, waiting).await.unwrap() == 0 {
+            while F::number(&mut observer, F::LOCKED_READS).await.unwrap() == 0 {
                 tokio::task::yield_now().await;
             }
             setup.proxy.release();
@@ -70,8 +65,8 @@ async fn a_commit_that_is_late_is_waited_for_by_the_read_back() {
 }
 
 /// A first attempt whose commit is on its way for longer than anybody waits for it.
-async fn unknown_commit(connections: u32) -> Setup {
-    let setup = Setup::new(connections, Duration::from_millis(300)).await;
+async fn unknown_commit<F: Proxied>(connections: u32) -> Setup<F> {
+    let setup = Setup::<F>::new(connections, Duration::from_millis(300)).await;
     setup.proxy.arm(Fault::HoldCommit);
     let first = setup.order(&policy()).await;
     let Err(error @ Error::CommitUnknown) = first else { panic!("{first:?}") };
@@ -86,10 +81,9 @@ async fn unknown_commit(connections: u32) -> Setup {
     setup
 }
 
-#[tokio::test]
-async fn a_commit_that_cannot_be_read_back_and_arrives_later_is_replayed() {
+async fn a_commit_that_cannot_be_read_back_and_arrives_later_is_replayed<F: Proxied>() {
     let replayed = async |connections| {
-        let setup = unknown_commit(connections).await;
+        let setup = unknown_commit::<F>(connections).await;
         setup.proxy.release();
         let retry = setup.order(&policy().wait(Duration::from_mins(1))).await.unwrap();
         assert_eq!((*retry.value(), retry.is_replay(), setup.ran()), (1, true, 1));
@@ -99,16 +93,23 @@ async fn a_commit_that_cannot_be_read_back_and_arrives_later_is_replayed() {
     futures_util::future::join_all(POOLS.map(replayed)).await;
 }
 
-#[tokio::test]
-async fn a_commit_that_cannot_be_read_back_and_never_arrives_lapses_and_runs_again() {
+async fn a_commit_that_cannot_be_read_back_and_never_arrives_lapses_and_runs_again<F: Proxied>() {
     let run_again = async |connections| {
-        let setup = unknown_commit(connections).await;
+        let setup = unknown_commit::<F>(connections).await;
         setup.proxy.cut();
-        OnPostgres::pass(&setup.direct, Duration::from_hours(1)).await;
+        F::pass(&setup.direct, Duration::from_hours(1)).await;
         let retry = setup.order(&policy()).await.unwrap();
         assert_eq!((*retry.value(), retry.is_replay(), setup.ran()), (2, false, 2));
         assert_eq!(setup.effects().await, 1);
         setup.drop_database().await;
     };
     futures_util::future::join_all(POOLS.map(run_again)).await;
+}
+
+on_every_server! {
+    a_commit_whose_reply_is_lost_is_a_success,
+    a_commit_that_never_arrives_has_no_effect_and_may_be_sent_again_at_once,
+    a_commit_that_is_late_is_waited_for_by_the_read_back,
+    a_commit_that_cannot_be_read_back_and_arrives_later_is_replayed,
+    a_commit_that_cannot_be_read_back_and_never_arrives_lapses_and_runs_again,
 }

@@ -1,5 +1,5 @@
-//! A reply that is lost on its way from PostgreSQL changes nothing about what the caller is told.
-#![cfg(feature = "postgres")]
+//! A reply that is lost on its way from the server changes nothing about what the caller is told.
+#![cfg(any(feature = "mysql", feature = "postgres"))]
 
 mod commits;
 mod statements;
@@ -7,19 +7,22 @@ mod statements;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use idem_runtime::postgres::{Claim, Guard, Mutation};
-use idem_runtime::{Error, Outcome, Policy, Record, RecordKey, Request, Status, Success};
+use idem_runtime::{
+    Claim, Error, IdempotencyMutationGuard, Mutation, Outcome, Policy, Record, RecordKey, Request, Status,
+    Success,
+};
 use idem_test_support::proxy::Proxy;
-use idem_tests::{Fixture, OnPostgres, key, policy, scope};
-use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
+use idem_tests::{Proxied, key, policy, scope};
+use sqlx::Pool;
+
+pub(crate) type Guard<F> = IdempotencyMutationGuard<<F as idem_tests::Fixture>::S>;
 
 /// A guard that reaches its database through a proxy, and a pool that does not.
-pub(crate) struct Setup {
-    pub(crate) fixture: OnPostgres,
-    pub(crate) direct: PgPool,
+pub(crate) struct Setup<F: Proxied> {
+    pub(crate) fixture: F,
+    pub(crate) direct: Pool<F::S>,
     pub(crate) proxy: Proxy,
-    pub(crate) guard: Guard,
+    pub(crate) guard: Guard<F>,
     pub(crate) ran: AtomicU32,
 }
 
@@ -28,17 +31,13 @@ pub(crate) const POOLS: [u32; 2] = [1, 4];
 
 pub(crate) const PATIENT: Duration = Duration::from_secs(10);
 
-impl Setup {
+impl<F: Proxied> Setup<F> {
     pub(crate) async fn new(connections: u32, statement_timeout: Duration) -> Self {
-        let fixture = OnPostgres::create().await;
+        let fixture = F::create().await;
         let direct = fixture.pool(2).await;
-        let proxy = Proxy::start(fixture.0.address().await);
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .connect_with(fixture.0.options_through(proxy.addr()))
-            .await
-            .unwrap();
-        let guard = Guard::builder(pool).statement_timeout(statement_timeout).build().await.unwrap();
+        let proxy = fixture.proxy().await;
+        let pool = fixture.pool_through(&proxy, connections, PATIENT * 3).await;
+        let guard = Guard::<F>::builder(pool).statement_timeout(statement_timeout).build().await.unwrap();
         Self { fixture, direct, proxy, guard, ran: AtomicU32::new(0) }
     }
 
@@ -49,9 +48,9 @@ impl Setup {
     /// A body that writes one row and gives its attempt.
     pub(crate) async fn order(&self, policy: &Policy) -> Result<Outcome<i64>, Error> {
         self.guard
-            .run(policy, self.request(), async |mutation: &mut Mutation| {
+            .run(policy, self.request(), async |mutation: &mut Mutation<F::S>| {
                 self.ran.fetch_add(1, Ordering::SeqCst);
-                OnPostgres::effect(mutation, "k").await.unwrap();
+                F::effect(mutation, "k").await.unwrap();
                 Ok(Success::new(mutation.attempt()))
             })
             .await
@@ -59,7 +58,7 @@ impl Setup {
 
     pub(crate) async fn charge(&self) -> Result<Outcome<i64>, Error> {
         self.guard
-            .run_external(&policy(), self.request(), async |claim: &Claim| {
+            .run_external(&policy(), self.request(), async |claim: &Claim<F::S>| {
                 self.ran.fetch_add(1, Ordering::SeqCst);
                 Ok(Success::new(claim.attempt()))
             })
@@ -67,7 +66,7 @@ impl Setup {
     }
 
     pub(crate) async fn effects(&self) -> i64 {
-        OnPostgres::effects(&self.direct, "k").await
+        F::effects(&self.direct, "k").await
     }
 
     pub(crate) fn ran(&self) -> u32 {
@@ -76,7 +75,7 @@ impl Setup {
 
     /// The record as a guard sees it that no fault is in front of.
     pub(crate) async fn record(&self) -> Record {
-        let guard = Guard::builder(self.direct.clone()).build().await.unwrap();
+        let guard = Guard::<F>::builder(self.direct.clone()).build().await.unwrap();
         let key = RecordKey::new(scope(), policy().route().clone(), key("k"));
         guard.read(&key).await.unwrap().unwrap().record
     }
@@ -88,7 +87,7 @@ impl Setup {
     }
 
     pub(crate) async fn drop_database(self) {
-        self.fixture.0.drop_database().await;
+        self.fixture.drop_database().await;
     }
 }
 

@@ -2,21 +2,17 @@
 
 use std::time::Duration;
 
-use idem_runtime::postgres::{Claim, Mutation};
-use idem_runtime::{Error, Outcome, Status};
+use idem_runtime::{Claim, Error, Mutation, Outcome, Status};
 use idem_test_support::proxy::Fault;
-use idem_tests::{Fixture, OnPostgres, policy};
+use idem_tests::{Proxied, on_every_server, policy};
 
 use crate::*;
 
-#[tokio::test]
-async fn a_claim_whose_reply_is_lost_is_recognised_as_ours() {
+async fn a_claim_whose_reply_is_lost_is_recognised_as_ours<F: Proxied>() {
     for connections in POOLS {
         for outside in [false, true] {
-            let setup = Setup::new(connections, PATIENT).await;
-            for statement in
-                ["INSERT INTO idempotency_records", "UPDATE idempotency_records SET request_hash"]
-            {
+            let setup = Setup::<F>::new(connections, PATIENT).await;
+            for statement in ["INTO idempotency_records", "idempotency_records SET request_hash"] {
                 setup.proxy.arm(Fault::CutReplyTo(statement.to_owned()));
                 let policy = policy();
                 let run = async || if outside { setup.charge().await } else { setup.order(&policy).await };
@@ -25,7 +21,7 @@ async fn a_claim_whose_reply_is_lost_is_recognised_as_ours() {
                 assert_eq!(ran.value(), &ran.attempt());
                 assert!(run().await.unwrap().is_replay(), "{statement}");
                 // A life that is over is taken over by the second statement.
-                OnPostgres::pass(&setup.direct, Duration::from_hours(48)).await;
+                F::pass(&setup.direct, Duration::from_hours(48)).await;
             }
             assert_eq!((setup.ran(), setup.record().await.token.attempt), (2, 2));
             assert_eq!(setup.effects().await, if outside { 0 } else { 2 });
@@ -34,11 +30,10 @@ async fn a_claim_whose_reply_is_lost_is_recognised_as_ours() {
     }
 }
 
-#[tokio::test]
-async fn a_transaction_that_breaks_before_its_commit_is_released_at_once() {
+async fn a_transaction_that_breaks_before_its_commit_is_released_at_once<F: Proxied>() {
     for connections in POOLS {
-        for statement in ["SET LOCAL idem.claim", "UPDATE idempotency_records SET status = 'succeeded'"] {
-            let setup = Setup::new(connections, PATIENT).await;
+        for statement in [F::MARK, "UPDATE idempotency_records SET status = 'succeeded'"] {
+            let setup = Setup::<F>::new(connections, PATIENT).await;
             setup.proxy.arm(Fault::CutReplyTo(statement.to_owned()));
             assert_unavailable(&setup.order(&policy()).await);
             assert!(setup.guard.drain(Duration::from_mins(1)).await);
@@ -51,10 +46,9 @@ async fn a_transaction_that_breaks_before_its_commit_is_released_at_once() {
     }
 }
 
-#[tokio::test]
-async fn an_outside_success_whose_record_lost_its_reply_is_a_success() {
+async fn an_outside_success_whose_record_lost_its_reply_is_a_success<F: Proxied>() {
     for connections in POOLS {
-        let setup = Setup::new(connections, PATIENT).await;
+        let setup = Setup::<F>::new(connections, PATIENT).await;
         setup.proxy.arm(Fault::CutReplyTo("UPDATE idempotency_records SET status = 'succeeded'".to_owned()));
         let first = setup.charge().await.unwrap();
         setup.proxy.fired().await;
@@ -67,19 +61,17 @@ async fn an_outside_success_whose_record_lost_its_reply_is_a_success() {
     }
 }
 
-#[tokio::test]
-async fn a_failure_whose_record_lost_its_reply_is_the_callers_own_error() {
+async fn a_failure_whose_record_lost_its_reply_is_the_callers_own_error<F: Proxied>() {
     for connections in POOLS {
         for outside in [false, true] {
-            let setup = Setup::new(connections, PATIENT).await;
-            let failed = "UPDATE idempotency_records SET status = 'failed', response_code = $7";
-            setup.proxy.arm(Fault::CutReplyTo(failed.to_owned()));
+            let setup = Setup::<F>::new(connections, PATIENT).await;
+            setup.proxy.arm(Fault::CutReplyTo(F::FAIL.to_owned()));
             let run = setup.guard.operation(&policy(), setup.request()).record_failures();
             let refused: Result<Outcome<()>, Declined> = if outside {
-                run.run_external(async |_: &Claim| Err(Declined(13))).await
+                run.run_external(async |_: &Claim<F::S>| Err(Declined(13))).await
             } else {
-                let declined = async |mutation: &mut Mutation| {
-                    OnPostgres::effect(mutation, "k").await.unwrap();
+                let declined = async |mutation: &mut Mutation<F::S>| {
+                    F::effect(mutation, "k").await.unwrap();
                     Err(Declined(13))
                 };
                 run.run(declined).await
@@ -89,9 +81,9 @@ async fn a_failure_whose_record_lost_its_reply_is_the_callers_own_error() {
             assert_eq!((setup.record().await.status, setup.effects().await), (Status::Failed, 0));
             let again = setup.guard.operation(&policy(), setup.request()).record_failures();
             let again: Result<Outcome<()>, Declined> = if outside {
-                again.run_external(async |_: &Claim| panic!("a failure is not run again")).await
+                again.run_external(async |_: &Claim<F::S>| panic!("a failure is not run again")).await
             } else {
-                again.run(async |_: &mut Mutation| panic!("a failure is not run again")).await
+                again.run(async |_: &mut Mutation<F::S>| panic!("a failure is not run again")).await
             };
             assert_eq!(again.unwrap_err(), Declined(13));
             setup.drop_database().await;
@@ -107,4 +99,11 @@ impl From<Error> for Declined {
     fn from(error: Error) -> Self {
         panic!("the guard puts its own error in place of the caller's: {error}")
     }
+}
+
+on_every_server! {
+    a_claim_whose_reply_is_lost_is_recognised_as_ours,
+    a_transaction_that_breaks_before_its_commit_is_released_at_once,
+    an_outside_success_whose_record_lost_its_reply_is_a_success,
+    a_failure_whose_record_lost_its_reply_is_the_callers_own_error,
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use idem_runtime::mysql::Guard;
+use idem_runtime::mysql::{Guard, Mutation};
 use idem_runtime::store::{Completion, Fault, NewClaim, Store};
 use idem_runtime::{
-    Answer, AnswerBody, Bindings, BuildError, Defaults, FencingToken, Mode, RecordKey, Status,
+    Answer, AnswerBody, Bindings, BuildError, Defaults, Error, FencingToken, Mode, RecordKey, Status, Success,
 };
 use idem_tests::{Fixture, OnMysql, key, policy, scope};
 use sqlx::{MySql, MySqlConnection};
@@ -53,6 +53,26 @@ async fn a_long_answer_is_kept_and_one_over_the_packet_limit_is_refused_by_name(
 }
 
 #[tokio::test]
+async fn an_answer_over_the_packet_limit_takes_the_effects_of_its_body_back() {
+    let (_fixture, pool) = sessions(&[]).await;
+    let packet = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
+    let limit = OnMysql::number(&mut *pool.acquire().await.unwrap(), packet).await.unwrap();
+    let limit = usize::try_from(limit).unwrap();
+    let guard = Guard::builder(pool).max_answer_bytes(limit * 2).build().await.unwrap();
+    let ran = guard
+        .run(&policy(), request(&guard, "k"), async |mutation: &mut Mutation| {
+            OnMysql::effect(mutation, "k").await.unwrap();
+            Ok::<_, Error>(Success::new("x".repeat(limit)))
+        })
+        .await;
+    let refused = ran.unwrap_err();
+    assert!(format!("{refused:?}").contains("max_allowed_packet"), "{refused:?}");
+    assert_eq!(OnMysql::effects(guard.pool(), "k").await, 0);
+    let record = read(&guard, &policy(), "k").await.record;
+    assert!(record.status != Status::Succeeded && !record.outcome_unknown, "{record:?}");
+}
+
+#[tokio::test]
 async fn a_settled_read_waits_for_the_transaction_that_holds_the_row_and_no_longer_than_it_may() {
     let fixture = OnMysql::create().await;
     let pool = fixture.pool(2).await;
@@ -75,8 +95,10 @@ async fn a_settled_read_waits_for_the_transaction_that_holds_the_row_and_no_long
 }
 
 #[tokio::test]
-async fn a_session_that_cuts_values_or_does_not_commit_is_refused_unless_allowed() {
-    for (name, value) in [("sql_mode", "NO_ENGINE_SUBSTITUTION"), ("autocommit", "OFF")] {
+async fn a_session_that_cuts_values_or_does_not_commit_or_reads_too_early_is_refused_unless_allowed() {
+    for (name, value) in
+        [("sql_mode", "NO_ENGINE_SUBSTITUTION"), ("autocommit", "OFF"), ("tx_isolation", "READ-UNCOMMITTED")]
+    {
         let (_fixture, pool) = sessions(&[(name, value)]).await;
         let refused = Guard::builder(pool.clone()).build().await.unwrap_err();
         let BuildError::UnsafeSettings(settings) = refused else { panic!("{refused:?}") };

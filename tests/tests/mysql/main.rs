@@ -3,6 +3,7 @@
 
 mod levels;
 mod limits;
+mod racers;
 
 use idem_runtime::mysql::Guard;
 use idem_runtime::{Policy, Reading, RecordKey, Request};

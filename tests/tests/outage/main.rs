@@ -1,10 +1,12 @@
 //! A database that is away: nobody runs unprotected, nothing is half done, and what happened outside is kept.
 
 mod away;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 mod behind_proxy;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 mod frozen;
+#[cfg(feature = "postgres")]
+mod refused;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -15,17 +15,33 @@ pub(in crate::store) struct Dialect {
     pub(in crate::store) now: &'static str,
     /// The time less a number of milliseconds, which follows.
     pub(in crate::store) millis_ago: &'static str,
+    /// What lets the unique key be read from the middle.
+    pub(in crate::store) after: After,
 }
 
-/// The statement of a list: one read along the unique key, from behind the last one shown.
-pub(in crate::store) fn select<DB: Database>(
+/// How "behind this key" is said.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) enum After {
+    /// As one comparison of rows.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    Row,
+    /// Column by column: greater, or equal and the rest greater.
+    #[cfg(feature = "mysql")]
+    ColumnByColumn,
+}
+
+const KEY: [&str; 4] = ["tenant_id", "user_id", "route", "idempotency_key"];
+
+/// The statement of a list: one read along the unique key, from behind the last one shown; `Text` is how the
+/// database takes text.
+pub(in crate::store) fn select<DB: Database, Text>(
     dialect: Dialect,
     filter: &Filter,
     after: Option<&RecordKey>,
     limit: u32,
 ) -> QueryBuilder<DB>
 where
-    for<'q> String: Encode<'q, DB> + Type<DB>,
+    for<'q> Text: From<String> + Encode<'q, DB> + Type<DB> + 'q,
     for<'q> i64: Encode<'q, DB> + Type<DB>,
 {
     let mut query =
@@ -38,7 +54,7 @@ where
     ];
     for (column, value) in equal {
         if let Some(value) = value {
-            query.push(column).push_bind(value);
+            query.push(column).push_bind(Text::from(value));
         }
     }
     if filter.stuck {
@@ -49,13 +65,37 @@ where
         query.push(" AND created_at <= ").push(dialect.millis_ago).push_bind(millis(age));
     }
     if let Some(after) = after {
-        query.push(" AND (tenant_id, user_id, route, idempotency_key) > (");
-        let mut parts = query.separated(", ");
-        for part in after.columns() {
-            parts.push_bind(part.to_owned());
-        }
-        query.push(")");
+        behind::<DB, Text>(&mut query, dialect.after, after);
     }
     query.push(" ORDER BY tenant_id, user_id, route, idempotency_key LIMIT ").push_bind(i64::from(limit));
     query
+}
+
+fn behind<DB: Database, Text>(query: &mut QueryBuilder<DB>, form: After, after: &RecordKey)
+where
+    for<'q> Text: From<String> + Encode<'q, DB> + Type<DB> + 'q,
+{
+    let values = || after.columns().map(|value| Text::from(value.to_owned()));
+    match form {
+        #[cfg(any(feature = "postgres", feature = "sqlite"))]
+        After::Row => {
+            query.push(" AND (").push(KEY.join(", ")).push(") > (");
+            let mut parts = query.separated(", ");
+            for value in values() {
+                parts.push_bind(value);
+            }
+            query.push(")");
+        }
+        #[cfg(feature = "mysql")]
+        After::ColumnByColumn => {
+            query.push(" AND (");
+            for ((column, greater), equal) in KEY.iter().zip(values()).zip(values()) {
+                query.push(column).push(" > ").push_bind(greater);
+                if *column != "idempotency_key" {
+                    query.push(" OR (").push(column).push(" = ").push_bind(equal).push(" AND (");
+                }
+            }
+            query.push(")))))))");
+        }
+    }
 }

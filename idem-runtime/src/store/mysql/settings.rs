@@ -39,6 +39,11 @@ fn judge(settings: &HashMap<String, String>) -> Vec<UnsafeSetting> {
         value("sql_mode").split(',').any(|mode| mode == "STRICT_TRANS_TABLES" || mode == "STRICT_ALL_TABLES");
     refuse_if(settings.contains_key("sql_mode") && !strict, "sql_mode", "a list with STRICT_TRANS_TABLES");
 
+    // A duplicate could be given the answer of a transaction that is then rolled back.
+    for name in ["transaction_isolation", "tx_isolation"] {
+        refuse_if(is(name, "READ-UNCOMMITTED"), name, "READ-COMMITTED or higher");
+    }
+
     let flush = "innodb_flush_log_at_trx_commit";
     refuse_if(settings.contains_key(flush) && !is(flush, "1"), flush, "1");
     refuse_if(is("log_bin", "ON") && is("sync_binlog", "0"), "sync_binlog", "1");
@@ -70,6 +75,7 @@ mod tests {
             ("sync_binlog", "0"),
             ("read_only", "OFF"),
             ("tx_read_only", "OFF"),
+            ("tx_isolation", "READ-COMMITTED"),
             ("wsrep_on", "OFF"),
             ("wsrep_sync_wait", "0"),
         ];
@@ -84,6 +90,10 @@ mod tests {
         assert_eq!(names(&[("sql_mode", "NO_ENGINE_SUBSTITUTION")]), ["sql_mode"]);
         assert!(names(&[("sql_mode", "ANSI,STRICT_ALL_TABLES")]).is_empty());
         assert_eq!(names(&[("autocommit", "OFF")]), ["autocommit"]);
+        for name in ["tx_isolation", "transaction_isolation"] {
+            assert_eq!(names(&[(name, "READ-UNCOMMITTED")]), [name]);
+            assert!(names(&[(name, "SERIALIZABLE")]).is_empty());
+        }
         assert_eq!(names(&[("log_bin", "ON")]), ["sync_binlog"]);
         assert_eq!(names(&[("innodb_doublewrite", "OFF")]), ["innodb_doublewrite"]);
         assert_eq!(names(&[("read_only", "ON")]), ["read_only"]);

@@ -138,7 +138,7 @@ pub(super) const PROBE: &str = concat!(
 /// The settings of this very session, as far as the server knows them.
 pub(super) const SETTINGS: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit', \
      'innodb_doublewrite', 'innodb_flush_log_at_trx_commit', 'log_bin', 'read_only', 'sql_mode', 'sync_binlog', \
-     'transaction_read_only', 'tx_read_only', 'wsrep_dirty_reads', 'wsrep_on', 'wsrep_sync_wait')";
+     'transaction_isolation', 'transaction_read_only', 'tx_isolation', 'tx_read_only', 'wsrep_dirty_reads', 'wsrep_on', 'wsrep_sync_wait')";
 
 /// Only one engine has transactions that hold what is promised.
 pub(super) const ENGINE: &str = "SELECT CAST(ENGINE AS CHAR) FROM information_schema.TABLES \
@@ -214,8 +214,17 @@ pub(super) const TAKE_OVER: &str = concat!(
     " AND revision = ?"
 );
 
-/// The savepoint ends with the transaction, however that ends.
-pub(super) const BEGIN: &str = "START TRANSACTION; SAVEPOINT idem_claim";
+/// The savepoint ends with the transaction, however that ends. MariaDB ends a transaction, and its session, that
+/// stands still for longer than `max_run`, so that a frozen process blocks nobody for ever; MySQL has no such
+/// setting, and the one statement that carries it does nothing else there.
+pub(super) fn begin(max_run: Duration) -> String {
+    // The server counts in whole seconds, up to a year; none would mean never.
+    let seconds = max_run.as_millis().div_ceil(1000).clamp(1, 31_536_000);
+    format!(
+        "SET /*M!100300 SESSION idle_transaction_timeout = {seconds}, */ @idem_begins = 1; START TRANSACTION; \
+         SAVEPOINT idem_claim"
+    )
+}
 
 /// Fails unless our savepoint is still there.
 pub(super) const LEAVE: &str = "RELEASE SAVEPOINT idem_claim";
@@ -308,5 +317,6 @@ pub(super) const PURGE: &str = concat!(
     " ORDER BY sweep_after LIMIT ?"
 );
 
+pub(super) mod inspect;
 pub(super) mod maintain;
 pub(super) mod outbox;

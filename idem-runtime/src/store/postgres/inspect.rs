@@ -41,7 +41,7 @@ impl Inspect for Postgres {
         after: Option<&RecordKey>,
         limit: u32,
     ) -> StoreResult<Vec<Reading>> {
-        let mut query = select::<Postgres>(sql::DIALECT, filter, after, limit);
+        let mut query = select::<Postgres, String>(sql::DIALECT, filter, after, limit);
         query.build().fetch_all(conn).await?.iter().map(reading::<Postgres>).collect()
     }
 

@@ -40,7 +40,7 @@ impl Inspect for Sqlite {
         after: Option<&RecordKey>,
         limit: u32,
     ) -> StoreResult<Vec<Reading>> {
-        let mut query = select::<Sqlite>(sql::DIALECT, filter, after, limit);
+        let mut query = select::<Sqlite, String>(sql::DIALECT, filter, after, limit);
         query.build().fetch_all(conn).await?.iter().map(reading::<Sqlite>).collect()
     }
 

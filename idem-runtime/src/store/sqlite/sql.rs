@@ -87,6 +87,7 @@ pub(super) const PROBE: &str = concat!(
 
 /// The settings of this very connection, and whether it is a file at all.
 pub(super) const SETTINGS: &str = "SELECT s.synchronous AS synchronous, j.journal_mode AS journal_mode, \
+     (SELECT read_uncommitted FROM pragma_read_uncommitted) AS read_uncommitted, \
      coalesce((SELECT file FROM pragma_database_list WHERE name = 'main'), '') AS file \
      FROM pragma_synchronous AS s, pragma_journal_mode AS j";
 

@@ -1,11 +1,15 @@
 //! The routes of these tests: one for each way in which the terms of a record can decide.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use axum::Json;
 use axum::http::StatusCode;
 use idem_runtime::axum::{Router, post as post_to};
-use idem_runtime::{Defaults, Idempotency, Mode, Mutation, OnLapse, Policy, Terms, idempotent};
+use idem_runtime::{
+    Defaults, DownstreamKey, Idempotency, Mode, Mutation, OnLapse, Policy, Recovery, Terms, idempotent,
+};
 use idem_tests::Fixture;
 use idem_tests::shop::{NewOrder, Shop};
 
@@ -36,13 +40,21 @@ const fn way(
     Way { path, route, mode, on_lapse, retry_failed }
 }
 
-pub(super) const WAYS: [Way; 6] = [
+/// The answer of a body that did not run, as the provider knew what it would have given.
+pub(super) const KNOWN: StatusCode = StatusCode::OK;
+/// The answer of a body that ran after the provider had been asked.
+pub(super) const ABSENT: StatusCode = StatusCode::ACCEPTED;
+
+pub(super) const WAYS: [Way; 9] = [
     way("/inside", "diagnosis.inside", Mode::Transactional, OnLapse::Rerun, false),
     way("/inside/again", "diagnosis.inside.again", Mode::Transactional, OnLapse::Rerun, true),
     way("/outside", "diagnosis.outside", Mode::External, OnLapse::Rerun, false),
     way("/outside/again", "diagnosis.outside.again", Mode::External, OnLapse::Rerun, true),
     way("/refuse", "diagnosis.refuse", Mode::External, OnLapse::Refuse, false),
     way("/refuse/again", "diagnosis.refuse.again", Mode::External, OnLapse::Refuse, true),
+    way("/known", "diagnosis.known", Mode::External, OnLapse::Recover, false),
+    way("/absent", "diagnosis.absent", Mode::External, OnLapse::Recover, true),
+    way("/unknown", "diagnosis.unknown", Mode::External, OnLapse::Recover, false),
 ];
 
 impl Way {
@@ -78,6 +90,34 @@ macro_rules! outside {
     };
 }
 
+/// The derived keys about which a provider was asked.
+static ASKED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+async fn ask<T>(key: DownstreamKey, found: Recovery<T>) -> Recovery<T> {
+    ASKED.lock().unwrap().insert(key.to_string());
+    found
+}
+
+macro_rules! recovering {
+    ($name:ident, $route:tt, $retry:tt, $found:expr) => {
+        #[idempotent(
+                                                    route = $route,
+                                                    retry_failed = $retry,
+                                                    on_lapse = recover(ask(idem.downstream_key("k"), $found))
+                                                )]
+        async fn $name<F: Fixture>(
+            idem: Idempotency<F::S>,
+            Json(order): Json<NewOrder>,
+        ) -> (StatusCode, String) {
+            let asked = ASKED.lock().unwrap().contains(&idem.downstream_key("k").to_string());
+            (if asked { ABSENT } else { StatusCode::CREATED }, order.name)
+        }
+    };
+}
+
+recovering!(known, "diagnosis.known", false, Recovery::Done((KNOWN, "known".to_owned())));
+recovering!(absent, "diagnosis.absent", true, Recovery::Absent);
+recovering!(unknown, "diagnosis.unknown", false, Recovery::Unknown);
 inside!(inside, "diagnosis.inside", false);
 inside!(inside_again, "diagnosis.inside.again", true);
 outside!(outside, "diagnosis.outside", false, "rerun");
@@ -92,6 +132,9 @@ pub(super) async fn site<F: Fixture>() -> Site<F> {
         .route(WAYS[2].path, post_to(outside::<F>))
         .route(WAYS[3].path, post_to(outside_again::<F>))
         .route(WAYS[4].path, post_to(refuse::<F>))
-        .route(WAYS[5].path, post_to(refuse_again::<F>));
+        .route(WAYS[5].path, post_to(refuse_again::<F>))
+        .route(WAYS[6].path, post_to(known::<F>))
+        .route(WAYS[7].path, post_to(absent::<F>))
+        .route(WAYS[8].path, post_to(unknown::<F>));
     Site::built(|builder| builder.defaults(DEFAULTS), |shop: Shop<F>| shop.serves(routes)).await
 }

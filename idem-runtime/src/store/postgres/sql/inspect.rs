@@ -1,6 +1,6 @@
 //! The statements of an operator: those that read take no lock and see what is committed as they begin.
 
-use crate::store::inspect::select::Dialect;
+use crate::store::inspect::select::{After, Dialect};
 use crate::store::row::record_columns;
 
 /// How a list is written here: the record without its body.
@@ -8,6 +8,7 @@ pub(in crate::store) const DIALECT: Dialect = Dialect {
     columns: record_columns!("statement_timestamp()", "NULL::bytea AS response_body"),
     now: "statement_timestamp()",
     millis_ago: "statement_timestamp() - interval '1 millisecond' * ",
+    after: After::Row,
 };
 
 /// A row of the versions is there once its migration has committed.

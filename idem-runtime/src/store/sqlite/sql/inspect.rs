@@ -1,6 +1,6 @@
 //! The statements of an operator: those that read take no lock and see what is committed as they begin.
 
-use crate::store::inspect::select::Dialect;
+use crate::store::inspect::select::{After, Dialect};
 use crate::store::row::record_columns;
 
 /// How a list is written here: the record without its body.
@@ -11,6 +11,7 @@ pub(in crate::store) const DIALECT: Dialect = Dialect {
     ),
     now: now!(),
     millis_ago: concat!(now!(), " - 1000 * "),
+    after: After::Row,
 };
 
 /// A row of the versions is there once its migration has committed.
