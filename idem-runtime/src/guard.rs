@@ -6,12 +6,12 @@
 #[cfg(feature = "axum")]
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 #[cfg(feature = "axum")]
 use futures_util::FutureExt;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::error::Error;
@@ -19,12 +19,12 @@ use crate::fingerprint::Keyring;
 #[cfg(feature = "axum")]
 use crate::guard::uninterrupted::Uninterrupted;
 use crate::key::{IdempotencyKey, RecordKey, Scope};
-use crate::mutation::Mutation;
-use crate::outbox::EventHeaders;
+use crate::mutation::{EventHeaders, Mutation};
 use crate::policy::{Defaults, Policy};
 use crate::record::Reading;
 use crate::store::Store;
 
+mod announce;
 mod builder;
 mod claim;
 mod counted;
@@ -117,10 +117,7 @@ impl<S: Store> Clone for IdempotencyMutationGuard<S> {
 pub(crate) struct Inner<S: Store> {
     pool: sqlx::Pool<S>,
     pub(crate) event_headers: Option<EventHeaders>,
-    /// Wakes the dispatchers of this process.
-    pub(crate) published: Notify,
-    /// Whether a task is about to tell other processes.
-    pub(crate) announcing: AtomicBool,
+    pub(crate) announcements: announce::Announcements,
     defaults: Defaults,
     keyring: Keyring,
     max_answer: usize,
@@ -132,7 +129,7 @@ pub(crate) struct Inner<S: Store> {
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
     seen: seen::Seen,
-    pub(crate) tasks: TaskTracker,
+    tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
     places: places::Places,
 }
@@ -143,8 +140,7 @@ impl<S: Store> Inner<S> {
         Self {
             pool,
             event_headers: builder.event_headers.clone(),
-            published: Notify::new(),
-            announcing: AtomicBool::new(false),
+            announcements: announce::Announcements::default(),
             defaults: builder.defaults,
             keyring: builder.keyring.clone(),
             max_answer: builder.max_answer,

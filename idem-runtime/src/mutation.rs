@@ -3,6 +3,7 @@
 //! It keeps one connection from the claim to the commit, never gives a connection back to the pool inside a
 //! transaction, and closes one whose state is not known.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -10,9 +11,7 @@ use std::sync::Arc;
 use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
-use crate::guard::Inner;
 use crate::key::RecordKey;
-use crate::outbox::EventHeaders;
 use crate::record::{Bindings, Record};
 use crate::store::{ConnectionOf, Store, StoreResult};
 
@@ -25,12 +24,21 @@ pub struct Mutation<S: Store> {
     record: Box<Record>,
     bindings: Bindings,
     event_headers: Option<EventHeaders>,
-    after_commit: Option<AfterCommit<S>>,
+    has_published: bool,
     ended: bool,
 }
 
-/// What is done once the transaction has committed.
-type AfterCommit<S> = fn(&Arc<Inner<S>>);
+/// What adds headers to each event, such as the context of a trace.
+#[derive(Clone)]
+pub(crate) struct EventHeaders(pub(crate) Arc<AddHeaders>);
+
+type AddHeaders = dyn Fn(&mut BTreeMap<String, String>) + Send + Sync;
+
+impl fmt::Debug for EventHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventHeaders")
+    }
+}
 
 impl<S: Store> Mutation<S> {
     /// Begins the transaction of one attempt on the connection that made its claim.
@@ -52,7 +60,7 @@ impl<S: Store> Mutation<S> {
             record,
             bindings: Bindings::default(),
             event_headers,
-            after_commit: None,
+            has_published: false,
             ended: false,
         })
     }
@@ -84,15 +92,15 @@ impl<S: Store> Mutation<S> {
         self.event_headers.as_ref()
     }
 
-    /// Notes that an event was written: the first is bound, and after the commit `announce` is called.
-    pub(crate) fn published(&mut self, id: uuid::Uuid, announce: AfterCommit<S>) {
+    /// Notes that an event was written; the first is bound.
+    pub(crate) fn published(&mut self, id: uuid::Uuid) {
         self.bindings.outbox_event_id.get_or_insert_with(|| id.to_string());
-        self.after_commit = Some(announce);
+        self.has_published = true;
     }
 
-    /// What is to be done once the transaction has committed.
-    pub(crate) fn after_commit(&self) -> Option<AfterCommit<S>> {
-        self.after_commit
+    /// Whether dispatchers have something to learn of after the commit.
+    pub(crate) fn has_published(&self) -> bool {
+        self.has_published
     }
 
     /// The record as it was claimed.

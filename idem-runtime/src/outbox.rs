@@ -28,6 +28,5 @@ pub use event::{Event, EventError};
 pub use registered::{HandlerEntry, handlers};
 pub use running::{Delivered, Running};
 
-pub(crate) use event::EventHeaders;
 #[doc(hidden)]
 pub use handler::{HasStore, Spec, external, transactional};

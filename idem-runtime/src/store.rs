@@ -122,6 +122,9 @@ pub trait Store: sqlx::Database + sealed::Sealed {
     /// Whether only one transaction can write at a time, so that writers of one process take turns.
     const SINGLE_WRITER: bool;
 
+    /// Whether dispatchers in other processes can be told of an event.
+    const ANNOUNCES: bool;
+
     /// Creates or updates the tables; safe to call from several processes at once.
     fn migrate(
         pool: &sqlx::Pool<Self>,
@@ -279,6 +282,9 @@ pub trait Store: sqlx::Database + sealed::Sealed {
         older_than: Duration,
         batch: u32,
     ) -> impl Future<Output = StoreResult<Swept>> + Send;
+
+    /// Tells dispatchers in other processes that there is something to take, where the database can.
+    fn announce(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<()>> + Send;
 
     /// What a failed statement of ours means.
     fn classify(error: &sqlx::Error) -> Fault;

@@ -142,7 +142,7 @@ impl Signature {
             return None;
         };
         let (name, output) = (sig.ident.clone(), sig.output.clone());
-        Some(Self { name, output, delivery, state, state_first, effect, target })
+        Some(Self { name, delivery, output, state, state_first, effect, target })
     }
 }
 

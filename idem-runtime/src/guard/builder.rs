@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::fingerprint::Keyring;
 use crate::guard::{IdempotencyMutationGuard, Inner};
-use crate::outbox::EventHeaders;
+use crate::mutation::EventHeaders;
 use crate::policy::{Defaults, Mode, Policy, PolicyError};
 use crate::registry::{DuplicateRoute, unique_routes};
 use crate::store::{Store, UnsafeSetting};

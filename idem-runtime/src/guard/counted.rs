@@ -223,19 +223,25 @@ impl Statement {
         }
     }
 
-    /// Notes how long it took, and how it failed if it did; `None` is a time-out.
-    pub(super) fn took(self, took: Duration, failed: Option<Option<Fault>>) {
+    /// Notes how long it took, and how it failed if it did.
+    pub(super) fn took(self, took: Duration, failed: Option<&'static str>) {
         histogram!(STORE_SECONDS, "operation" => self.as_str()).record(took);
         if let Some(fault) = failed {
-            let fault = match fault {
-                None => "timeout",
-                Some(Fault::Again) => "again",
-                Some(Fault::Locked) => "locked",
-                Some(Fault::Refused) => "refused",
-                Some(Fault::Aborted) => "aborted",
-                Some(Fault::Unknown) => "unknown",
-            };
             counter!(STORE_FAULTS, "operation" => self.as_str(), "fault" => fault).increment(1);
         }
+    }
+}
+
+/// The fault of a statement that did not end in time.
+pub(super) const TIMED_OUT: &str = "timeout";
+
+/// The word for a fault.
+pub(super) const fn word(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Again => "again",
+        Fault::Locked => "locked",
+        Fault::Refused => "refused",
+        Fault::Aborted => "aborted",
+        Fault::Unknown => "unknown",
     }
 }

@@ -8,7 +8,7 @@ use sqlx::pool::PoolConnection;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::guard::Inner;
-use crate::guard::counted::{self, Ended, Statement};
+use crate::guard::counted::{self, Ended, Statement, TIMED_OUT, word};
 use crate::key::RecordKey;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Status, Timestamp};
 use crate::store::{ConnectionOf, Fault, Store, StoreResult};
@@ -80,8 +80,12 @@ impl Change {
         match self {
             Self::Complete(..) => Some(Status::Succeeded),
             Self::Fail(_) => Some(Status::Failed),
-            Self::Release | Self::Renew(_) | Self::EndLease | Self::MarkUnknown => None,
-            Self::Bind(_) | Self::KeepSteps(_) => None,
+            Self::Release
+            | Self::Renew(_)
+            | Self::EndLease
+            | Self::MarkUnknown
+            | Self::Bind(_)
+            | Self::KeepSteps(_) => None,
         }
     }
 
@@ -150,12 +154,12 @@ fn timed_out() -> sqlx::Error {
     sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the statement took too long"))
 }
 
-/// How a statement failed, if it did; `None` is a time-out.
-fn fault<S: Store, T>(done: &StoreResult<T>) -> Option<Option<Fault>> {
+/// How a statement failed, if it did.
+fn fault<S: Store, T>(done: &StoreResult<T>) -> Option<&'static str> {
     match done {
         Ok(_) => None,
-        Err(sqlx::Error::PoolTimedOut) => Some(None),
-        Err(error) => Some(Some(S::classify(error))),
+        Err(sqlx::Error::PoolTimedOut) => Some(TIMED_OUT),
+        Err(error) => Some(word(S::classify(error))),
     }
 }
 
@@ -168,7 +172,7 @@ impl<S: Store> Inner<S> {
     ) -> StoreResult<T> {
         let begin = Instant::now();
         let done = tokio::time::timeout(self.patience, work).await;
-        let failed = done.as_ref().map_or(Some(None), fault::<S, _>);
+        let failed = done.as_ref().map_or(Some(TIMED_OUT), fault::<S, _>);
         statement.took(begin.elapsed(), failed);
         done.unwrap_or_else(|_| Err(timed_out()))
     }

@@ -81,7 +81,14 @@ impl<S: Store> Settling<S> {
         ending: Ending,
     ) -> Result<Settled, Error> {
         match ending {
-            Ending::Succeeded(answer, bindings) => self.commit(transaction, &answer, &bindings).await,
+            Ending::Succeeded(answer, bindings) => {
+                let has_published = transaction.mutation.has_published();
+                let settled = self.commit(transaction, &answer, &bindings).await;
+                if has_published && matches!(settled, Ok(Settled::Written(_))) {
+                    self.inner.announce();
+                }
+                settled
+            }
             Ending::Failed(answer) => self.roll_back(transaction, Change::Fail(answer)).await,
             Ending::Released => self.roll_back(transaction, Change::Release).await,
             Ending::Unknown => self.roll_back(transaction, Change::MarkUnknown).await,
@@ -106,21 +113,14 @@ impl<S: Store> Settling<S> {
         let (change, refusal) = match completion {
             Ok(Completion::Done { expires_at }) => {
                 self.renewal = None;
-                let after_commit = mutation.after_commit();
-                let announce = || after_commit.into_iter().for_each(|announce| announce(&inner));
                 let Err(error) = inner.timed(Statement::Commit, mutation.commit()).await else {
-                    announce();
                     counted::attempt(key.route(), Ended::Succeeded);
                     return Ok(Settled::Written(Some(expires_at)));
                 };
                 if S::classify(&error) == Fault::Unknown {
                     tracing::warn!(%error, "the reply to a commit was lost; reading back");
                     drop(mutation);
-                    let settled = self.read_back(lane).await;
-                    if matches!(settled, Ok(Settled::Written(_))) {
-                        announce();
-                    }
-                    return settled;
+                    return self.read_back(lane).await;
                 }
                 (Change::Release, Error::StoreUnavailable(Some(Box::new(error))))
             }

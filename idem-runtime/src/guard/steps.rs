@@ -6,6 +6,7 @@ use std::fmt;
 use tokio::sync::Mutex;
 
 use crate::error::Error;
+use crate::guard::counted::Statement;
 use crate::guard::lane::{Change, Lane, Tries, Written};
 use crate::guard::operation::Recordable;
 use crate::guard::uninterrupted::Uninterrupted;
@@ -144,29 +145,29 @@ impl<S: Store> Claim<S> {
             Ok(value) => value,
             Err(error) => {
                 // A rollback that fails closes the connection, which rolls back as well.
-                let _ = inner.within(mutation.rollback()).await;
+                let _ = inner.timed(Statement::Rollback, mutation.rollback()).await;
                 lane.put(mutation.into_connection());
                 return Err(error);
             }
         };
         let token = self.record().token;
         // A connection that does not answer has taken its transaction with it.
-        let intact =
-            mutation.is_open() && inner.within(S::is_intact(&mut mutation, token)).await.unwrap_or(true);
+        let intact = mutation.is_open()
+            && inner.timed(Statement::Check, S::is_intact(&mut mutation, token)).await.unwrap_or(true);
         if !intact {
             self.doubt.raise();
             return Err(Error::TransactionEnded.into());
         }
         let mut finished = self.steps.0.lock().await;
         let steps = with(finished.as_ref(), name, write(&value)?);
-        let kept = inner.within(self.keep_in(&mut mutation, &steps)).await;
+        let kept = inner.timed(Statement::KeepSteps, self.keep_in(&mut mutation, &steps)).await;
         if !matches!(kept, Ok(true)) {
-            let _ = inner.within(mutation.rollback()).await;
+            let _ = inner.timed(Statement::Rollback, mutation.rollback()).await;
             lane.put(mutation.into_connection());
             return Err(kept.map_or_else(unavailable, |_| Error::Lost).into());
         }
-        let (bound, after_commit) = (mutation.bindings().clone(), mutation.after_commit());
-        if let Err(error) = inner.within(mutation.commit()).await {
+        let (bound, has_published) = (mutation.bindings().clone(), mutation.has_published());
+        if let Err(error) = inner.timed(Statement::Commit, mutation.commit()).await {
             // Whether it landed is read by the next look at the steps.
             *finished = None;
             return Err(unavailable(error).into());
@@ -175,7 +176,9 @@ impl<S: Store> Claim<S> {
         drop(finished);
         lane.put(mutation.into_connection());
         drop(lane);
-        after_commit.into_iter().for_each(|announce| announce(inner));
+        if has_published {
+            inner.announce();
+        }
         if bound != Bindings::default() {
             self.bound(bound);
         }
@@ -190,7 +193,8 @@ impl<S: Store> Claim<S> {
             lane.connection(&inner).await?;
             let Some(connection) = lane.take() else { return Err(sqlx::Error::PoolTimedOut) };
             let headers = inner.event_headers.clone();
-            let mutation = inner.within(Mutation::begin(connection, Box::new(record), headers)).await?;
+            let mutation =
+                inner.timed(Statement::Begin, Mutation::begin(connection, Box::new(record), headers)).await?;
             Ok((mutation, lane))
         };
         Uninterrupted::new(&self.inner.tasks, begin).await.map_err(unavailable)
@@ -220,7 +224,7 @@ impl<S: Store> Claim<S> {
         let steps = loop {
             let mut lane = Lane::default();
             let connection = lane.connection(inner).await.map_err(unavailable)?;
-            match inner.within(S::steps(connection, &record.key, record.token)).await {
+            match inner.timed(Statement::Read, S::steps(connection, &record.key, record.token)).await {
                 Ok(steps) => break steps.ok_or(Error::Lost)?,
                 Err(error) => {
                     lane.doubt(&error);

@@ -56,7 +56,7 @@ impl<S: Outbox> Dispatcher<S> {
             lease: Duration::from_secs(30),
             look_every: Duration::from_secs(1),
             max_deliveries: 20,
-            pauses: Pauses { first: Duration::from_secs(1), longest: Duration::from_secs(300) },
+            pauses: Pauses { first: Duration::from_secs(1), longest: Duration::from_mins(5) },
         }
     }
 
@@ -76,10 +76,10 @@ impl<S: Outbox> Dispatcher<S> {
     }
 
     /// Delivers what is due now, and what becomes due meanwhile, until nothing is; for tests and for jobs.
-    pub async fn deliver_due(&self) -> Result<Delivered, sqlx::Error> {
+    pub async fn deliver_due(&self) -> StoreResult<Delivered> {
         let never = CancellationToken::new();
         let mut work =
-            Work { deliverer: &self.deliverer, at_work: JoinSet::new(), done: Delivered::default() };
+            Work { deliverer: &self.deliverer, deliveries: JoinSet::new(), done: Delivered::default() };
         while work.fill(self.concurrency, &never).await? > 0 || work.one_ended().await {}
         Ok(work.done)
     }
@@ -88,16 +88,17 @@ impl<S: Outbox> Dispatcher<S> {
         let inner = Arc::clone(&self.deliverer.guard.0);
         let pool = inner.pool().clone();
         let hearing = Arc::clone(&inner);
-        let listening =
-            tokio::spawn(async move { S::listen(&pool, || hearing.published.notify_waiters()).await });
+        let listening = tokio::spawn(async move {
+            S::listen(&pool, || hearing.announcements.published().notify_waiters()).await;
+        });
         let mut work =
-            Work { deliverer: &self.deliverer, at_work: JoinSet::new(), done: Delivered::default() };
+            Work { deliverer: &self.deliverer, deliveries: JoinSet::new(), done: Delivered::default() };
         while !stop.is_cancelled() {
             // From here on every announcement is noticed, also one that comes while we look.
-            let mut published = std::pin::pin!(inner.published.notified());
+            let mut published = std::pin::pin!(inner.announcements.published().notified());
             published.as_mut().enable();
             let more = match work.fill(self.concurrency, stop).await {
-                Ok(taken) => taken > 0 && work.at_work.len() < self.concurrency,
+                Ok(taken) => taken > 0 && work.deliveries.len() < self.concurrency,
                 Err(error) => {
                     tracing::warn!(%error, "no events could be taken; trying again");
                     false
@@ -106,11 +107,11 @@ impl<S: Outbox> Dispatcher<S> {
             if more {
                 continue;
             }
-            let full = work.at_work.len() >= self.concurrency;
+            let full = work.deliveries.len() >= self.concurrency;
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = published, if !full => {}
-                _ = work.one_ended(), if !work.at_work.is_empty() => {}
+                _ = work.one_ended(), if !work.deliveries.is_empty() => {}
                 () = tokio::time::sleep(self.look_every.mul_f64(0.75 + fastrand::f64() / 4.0)), if !full => {}
             }
         }
@@ -122,28 +123,28 @@ impl<S: Outbox> Dispatcher<S> {
 /// Deliveries under way.
 struct Work<'a, S: Outbox> {
     deliverer: &'a Arc<Deliverer<S>>,
-    at_work: JoinSet<Delivered>,
+    deliveries: JoinSet<Delivered>,
     done: Delivered,
 }
 
 impl<S: Outbox> Work<'_, S> {
     /// Takes as many events as there are places; how many those were.
     async fn fill(&mut self, places: usize, stop: &CancellationToken) -> StoreResult<usize> {
-        let free = u32::try_from(places.saturating_sub(self.at_work.len())).unwrap_or(u32::MAX);
+        let free = u32::try_from(places.saturating_sub(self.deliveries.len())).unwrap_or(u32::MAX);
         if free == 0 {
             return Ok(0);
         }
         let taken = self.deliverer.queue.take(free).await?;
         let count = taken.len();
         for event in taken {
-            self.at_work.spawn(deliver_in_order(Arc::clone(self.deliverer), event, stop.clone()));
+            self.deliveries.spawn(deliver_in_order(Arc::clone(self.deliverer), event, stop.clone()));
         }
         Ok(count)
     }
 
     /// Waits until one delivery has ended; `false` when there is none.
     async fn one_ended(&mut self) -> bool {
-        let Some(ended) = self.at_work.join_next().await else { return false };
+        let Some(ended) = self.deliveries.join_next().await else { return false };
         // A delivery does not panic; should one be lost, its event's lease ends.
         self.done += ended.unwrap_or_default();
         true

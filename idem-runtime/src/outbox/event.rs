@@ -1,29 +1,18 @@
 //! What a body publishes.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::key::{KeyError, Route, Scope};
+use crate::mutation::EventHeaders;
 use crate::store::NewEvent;
 
 /// The longest payload, in bytes of JSON.
 const MAX_PAYLOAD: usize = 1024 * 1024;
 /// The longest aggregate key, in bytes: what fits into every database's index.
 const MAX_AGGREGATE: usize = 255;
-
-/// What adds headers to each event, such as the context of a trace.
-#[derive(Clone)]
-pub(crate) struct EventHeaders(pub(crate) Arc<dyn Fn(&mut BTreeMap<String, String>) + Send + Sync>);
-
-impl fmt::Debug for EventHeaders {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EventHeaders")
-    }
-}
 
 /// Something that happened, for others to act on.
 ///
@@ -40,7 +29,7 @@ impl fmt::Debug for EventHeaders {
 #[derive(Debug, Clone)]
 #[must_use = "an event does nothing until it is published"]
 pub struct Event {
-    event_type: String,
+    kind: String,
     version: u32,
     payload: Result<String, String>,
     aggregate: Option<String>,
@@ -52,7 +41,7 @@ impl Event {
     /// An event of a type, of `a-z 0-9 . _ -`, with a payload of that version.
     pub fn new<P: Serialize + ?Sized>(event_type: impl Into<String>, version: u32, payload: &P) -> Self {
         Self {
-            event_type: event_type.into(),
+            kind: event_type.into(),
             version,
             payload: serde_json::to_string(payload).map_err(|error| error.to_string()),
             aggregate: None,
@@ -89,7 +78,7 @@ impl Event {
         ambient: Option<&EventHeaders>,
     ) -> Result<NewEvent, EventError> {
         // The route of a handler holds type and version, so it says what they may be.
-        Route::outbox(&self.event_type, self.version, "handler")?;
+        Route::outbox(&self.kind, self.version, "handler")?;
         let payload = self.payload.map_err(EventError::Payload)?;
         if payload.len() > MAX_PAYLOAD {
             return Err(EventError::TooLarge { length: payload.len(), limit: MAX_PAYLOAD });
@@ -107,7 +96,7 @@ impl Event {
         let scope = self.scope.as_ref().unwrap_or(scope);
         Ok(NewEvent {
             id: Uuid::new_v4(),
-            event_type: self.event_type,
+            event_type: self.kind,
             version: self.version,
             tenant: scope.tenant().to_owned(),
             actor: scope.user().to_owned(),

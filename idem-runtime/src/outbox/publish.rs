@@ -1,12 +1,8 @@
-//! How an event gets into the body's transaction, and how dispatchers learn of it.
-
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+//! How an event gets into the body's transaction.
 
 use uuid::Uuid;
 
 use super::Event;
-use crate::guard::Inner;
 use crate::mutation::Mutation;
 use crate::store::{Outbox, StoreResult};
 
@@ -41,31 +37,7 @@ impl<S: Outbox> Mutation<S> {
         let prepared = event.prepare(self.record_key().scope(), self.event_headers());
         let event = prepared.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         S::publish(self, &event).await?;
-        self.published(event.id, announce::<S>);
+        self.published(event.id);
         Ok(event.id)
     }
-}
-
-/// Wakes the dispatchers, after the commit that they would otherwise not yet see.
-fn announce<S: Outbox>(inner: &Arc<Inner<S>>) {
-    inner.published.notify_waiters();
-    if !S::ANNOUNCES || inner.announcing.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    let telling = Arc::clone(inner);
-    inner.tasks.spawn(async move {
-        // What commits from here on is announced again, by another task.
-        telling.announcing.store(false, Ordering::Release);
-        let told = async {
-            let mut connection = telling.connection().await?;
-            let told = telling.within(S::announce(&mut connection)).await;
-            if told.is_err() {
-                connection.close_on_drop();
-            }
-            told
-        };
-        if let Err(error) = told.await {
-            tracing::debug!(%error, "an event could not be announced; dispatchers find it by looking");
-        }
-    });
 }

@@ -109,6 +109,7 @@ async fn just_claimed(conn: &mut MySqlConnection, claim: &NewClaim) -> StoreResu
 
 impl Store for MySql {
     const SINGLE_WRITER: bool = false;
+    const ANNOUNCES: bool = false;
 
     async fn migrate(pool: &sqlx::Pool<Self>) -> Result<(), sqlx::migrate::MigrateError> {
         migrator(MIGRATIONS).run(pool).await
@@ -301,6 +302,11 @@ impl Store for MySql {
         let older_than = millis(older_than);
         let statement = sqlx::query(sql::PURGE).bind(older_than).bind(older_than).bind(batch);
         Ok(Swept { count: statement.execute(conn).await?.rows_affected() })
+    }
+
+    /// Nobody outside this process can be told.
+    async fn announce(_: &mut MySqlConnection) -> StoreResult<()> {
+        Ok(())
     }
 
     fn classify(error: &sqlx::Error) -> Fault {

@@ -188,9 +188,6 @@ pub struct EventGroup {
 ///
 /// Every method but `publish` and `change` runs on a connection without a transaction.
 pub trait Outbox: Store {
-    /// Whether dispatchers in other processes can be told of an event.
-    const ANNOUNCES: bool;
-
     /// Whether the outbox's table with all its columns is there.
     fn has_outbox(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<bool>> + Send;
 
@@ -227,9 +224,6 @@ pub trait Outbox: Store {
         token: EventToken,
         change: &EventChange,
     ) -> impl Future<Output = StoreResult<bool>> + Send;
-
-    /// Tells dispatchers in other processes that there is something to take, where the database can.
-    fn announce(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<()>> + Send;
 
     /// Calls `heard` at each announcement, for ever; what it misses is found by looking.
     fn listen(pool: &sqlx::Pool<Self>, heard: impl Fn() + Send + Sync) -> impl Future<Output = ()> + Send;

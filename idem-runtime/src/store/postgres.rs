@@ -108,6 +108,7 @@ async fn touched(conn: &mut PgConnection, statement: Statement) -> StoreResult<b
 
 impl Store for Postgres {
     const SINGLE_WRITER: bool = false;
+    const ANNOUNCES: bool = true;
 
     async fn migrate(pool: &sqlx::Pool<Self>) -> Result<(), sqlx::migrate::MigrateError> {
         migrator(MIGRATIONS).run(pool).await
@@ -304,6 +305,10 @@ impl Store for Postgres {
     async fn purge(conn: &mut PgConnection, older_than: Duration, batch: u32) -> StoreResult<Swept> {
         let statement = sqlx::query(sql::PURGE).bind(i64::from(batch)).bind(millis(older_than));
         Ok(Swept { count: statement.execute(conn).await?.rows_affected() })
+    }
+
+    async fn announce(conn: &mut PgConnection) -> StoreResult<()> {
+        sqlx::query(sql::outbox::ANNOUNCE).execute(conn).await.map(|_| ())
     }
 
     fn classify(error: &sqlx::Error) -> Fault {

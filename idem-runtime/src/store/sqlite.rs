@@ -93,6 +93,7 @@ async fn touched(conn: &mut SqliteConnection, statement: Statement) -> StoreResu
 
 impl Store for Sqlite {
     const SINGLE_WRITER: bool = true;
+    const ANNOUNCES: bool = false;
 
     async fn migrate(pool: &sqlx::Pool<Self>) -> Result<(), sqlx::migrate::MigrateError> {
         migrator(MIGRATIONS).run(pool).await
@@ -286,6 +287,11 @@ impl Store for Sqlite {
     async fn purge(conn: &mut SqliteConnection, older_than: Duration, batch: u32) -> StoreResult<Swept> {
         let statement = sqlx::query(sql::PURGE).bind(i64::from(batch)).bind(millis(older_than));
         Ok(Swept { count: statement.execute(conn).await?.rows_affected() })
+    }
+
+    /// Nobody outside this process can be told.
+    async fn announce(_: &mut SqliteConnection) -> StoreResult<()> {
+        Ok(())
     }
 
     fn classify(error: &sqlx::Error) -> Fault {

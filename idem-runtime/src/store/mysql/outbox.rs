@@ -38,8 +38,6 @@ async fn first(conn: &mut MySqlConnection, statement: Statement) -> StoreResult<
 }
 
 impl Outbox for MySql {
-    const ANNOUNCES: bool = false;
-
     async fn has_outbox(conn: &mut MySqlConnection) -> StoreResult<bool> {
         is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
@@ -119,13 +117,8 @@ impl Outbox for MySql {
         touched(conn, by_token(statement, token)).await
     }
 
-    /// Nobody outside this process can be told.
-    async fn announce(_: &mut MySqlConnection) -> StoreResult<()> {
-        Ok(())
-    }
-
     async fn listen(_: &sqlx::Pool<Self>, _: impl Fn() + Send + Sync) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn events(

@@ -35,8 +35,6 @@ async fn first(conn: &mut PgConnection, statement: Statement) -> StoreResult<Opt
 }
 
 impl Outbox for Postgres {
-    const ANNOUNCES: bool = true;
-
     async fn has_outbox(conn: &mut PgConnection) -> StoreResult<bool> {
         is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
@@ -93,10 +91,6 @@ impl Outbox for Postgres {
             EventChange::Bury { error } => held(sql::BURY, token).bind(error.clone()),
         };
         touched(conn, statement).await
-    }
-
-    async fn announce(conn: &mut PgConnection) -> StoreResult<()> {
-        sqlx::query(sql::ANNOUNCE).execute(conn).await.map(|_| ())
     }
 
     async fn listen(pool: &sqlx::Pool<Self>, heard: impl Fn() + Send + Sync) {

@@ -22,8 +22,6 @@ async fn first(conn: &mut SqliteConnection, statement: Statement) -> StoreResult
 }
 
 impl Outbox for Sqlite {
-    const ANNOUNCES: bool = false;
-
     async fn has_outbox(conn: &mut SqliteConnection) -> StoreResult<bool> {
         is_there(sqlx::query(sql::PROBE).execute(conn).await)
     }
@@ -86,13 +84,8 @@ impl Outbox for Sqlite {
         touched(conn, statement).await
     }
 
-    /// Nobody outside this process can be told.
-    async fn announce(_: &mut SqliteConnection) -> StoreResult<()> {
-        Ok(())
-    }
-
     async fn listen(_: &sqlx::Pool<Self>, _: impl Fn() + Send + Sync) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn events(
