@@ -163,6 +163,14 @@ impl Drop for InFlight {
     }
 }
 
+/// Why the database did not do what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It did not answer in time, or had no connection.
+    Timeout,
+    Fault(Fault),
+}
+
 /// One thing that is asked of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statement {
@@ -223,17 +231,17 @@ impl Statement {
         }
     }
 
-    /// Notes how long it took, and how it failed if it did; `None` is a time-out.
-    pub(super) fn took(self, took: Duration, failed: Option<Option<Fault>>) {
+    /// Notes how long it took, and how it failed if it did.
+    pub(super) fn took(self, took: Duration, failed: Option<Failure>) {
         histogram!(STORE_SECONDS, "operation" => self.as_str()).record(took);
-        if let Some(fault) = failed {
-            let fault = match fault {
-                None => "timeout",
-                Some(Fault::Again) => "again",
-                Some(Fault::Locked) => "locked",
-                Some(Fault::Refused) => "refused",
-                Some(Fault::Aborted) => "aborted",
-                Some(Fault::Unknown) => "unknown",
+        if let Some(failure) = failed {
+            let fault = match failure {
+                Failure::Timeout => "timeout",
+                Failure::Fault(Fault::Again) => "again",
+                Failure::Fault(Fault::Locked) => "locked",
+                Failure::Fault(Fault::Refused) => "refused",
+                Failure::Fault(Fault::Aborted) => "aborted",
+                Failure::Fault(Fault::Unknown) => "unknown",
             };
             counter!(STORE_FAULTS, "operation" => self.as_str(), "fault" => fault).increment(1);
         }

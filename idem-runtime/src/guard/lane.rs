@@ -8,7 +8,7 @@ use sqlx::pool::PoolConnection;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::guard::Inner;
-use crate::guard::counted::{self, Ended, Statement};
+use crate::guard::counted::{self, Ended, Failure, Statement};
 use crate::key::RecordKey;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Status, Timestamp};
 use crate::store::{ConnectionOf, Fault, Store, StoreResult};
@@ -150,12 +150,12 @@ fn timed_out() -> sqlx::Error {
     sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the statement took too long"))
 }
 
-/// How a statement failed, if it did; `None` is a time-out.
-fn fault<S: Store, T>(done: &StoreResult<T>) -> Option<Option<Fault>> {
+/// How a statement failed, if it did.
+fn failure<S: Store, T>(done: &StoreResult<T>) -> Option<Failure> {
     match done {
         Ok(_) => None,
-        Err(sqlx::Error::PoolTimedOut) => Some(None),
-        Err(error) => Some(Some(S::classify(error))),
+        Err(sqlx::Error::PoolTimedOut) => Some(Failure::Timeout),
+        Err(error) => Some(Failure::Fault(S::classify(error))),
     }
 }
 
@@ -168,7 +168,7 @@ impl<S: Store> Inner<S> {
     ) -> StoreResult<T> {
         let begin = Instant::now();
         let done = tokio::time::timeout(self.patience, work).await;
-        let failed = done.as_ref().map_or(Some(None), fault::<S, _>);
+        let failed = done.as_ref().map_or(Some(Failure::Timeout), failure::<S, _>);
         statement.took(begin.elapsed(), failed);
         done.unwrap_or_else(|_| Err(timed_out()))
     }
@@ -183,7 +183,7 @@ impl<S: Store> Inner<S> {
         let begin = Instant::now();
         let acquired = tokio::time::timeout(self.patience, self.pool.acquire()).await;
         let connection = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-        Statement::Acquire.took(begin.elapsed(), fault::<S, _>(&connection));
+        Statement::Acquire.took(begin.elapsed(), failure::<S, _>(&connection));
         connection
     }
 
@@ -198,7 +198,7 @@ impl<S: Store> Inner<S> {
                     Ok(Ok(turn)) => Ok(turn),
                     Ok(Err(_)) | Err(_) => Err(sqlx::Error::PoolTimedOut),
                 };
-                Statement::Turn.took(begin.elapsed(), fault::<S, _>(&turn));
+                Statement::Turn.took(begin.elapsed(), failure::<S, _>(&turn));
                 Some(turn?)
             }
         };
