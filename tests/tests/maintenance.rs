@@ -88,7 +88,7 @@ impl<F: Fixture<S: Maintain>> At<F> {
             _ = run => unreachable!("it never ends"),
             () = begun.notified() => {}
         }
-        assert!(self.guard.drain(Duration::from_secs(60)).await);
+        assert!(self.guard.drain(Duration::from_mins(1)).await);
     }
 
     async fn hold(&self, holder: Uuid, lease: Duration) -> bool {

@@ -91,7 +91,7 @@ async fn spans_say_route_attempt_and_outcome_and_nothing_of_the_client() {
         _ = left => unreachable!("it never ends"),
         () = begun.notified() => {}
     }
-    assert!(guard.drain(Duration::from_secs(60)).await);
+    assert!(guard.drain(Duration::from_mins(1)).await);
     let ask = async |claim: &Claim<S>| {
         claim.recover(async { Recovery::<()>::Unknown }).await?;
         Ok::<_, Error>(Success::new(()))

@@ -163,6 +163,14 @@ impl Drop for InFlight {
     }
 }
 
+/// Why the database did not do what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It did not answer in time, or had no connection.
+    Timeout,
+    Fault(Fault),
+}
+
 /// One thing that is asked of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statement {
@@ -224,24 +232,18 @@ impl Statement {
     }
 
     /// Notes how long it took, and how it failed if it did.
-    pub(super) fn took(self, took: Duration, failed: Option<&'static str>) {
+    pub(super) fn took(self, took: Duration, failed: Option<Failure>) {
         histogram!(STORE_SECONDS, "operation" => self.as_str()).record(took);
-        if let Some(fault) = failed {
+        if let Some(failure) = failed {
+            let fault = match failure {
+                Failure::Timeout => "timeout",
+                Failure::Fault(Fault::Again) => "again",
+                Failure::Fault(Fault::Locked) => "locked",
+                Failure::Fault(Fault::Refused) => "refused",
+                Failure::Fault(Fault::Aborted) => "aborted",
+                Failure::Fault(Fault::Unknown) => "unknown",
+            };
             counter!(STORE_FAULTS, "operation" => self.as_str(), "fault" => fault).increment(1);
         }
-    }
-}
-
-/// The fault of a statement that did not end in time.
-pub(super) const TIMED_OUT: &str = "timeout";
-
-/// The word for a fault.
-pub(super) const fn word(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Again => "again",
-        Fault::Locked => "locked",
-        Fault::Refused => "refused",
-        Fault::Aborted => "aborted",
-        Fault::Unknown => "unknown",
     }
 }

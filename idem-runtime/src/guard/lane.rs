@@ -8,7 +8,7 @@ use sqlx::pool::PoolConnection;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::guard::Inner;
-use crate::guard::counted::{self, Ended, Statement, TIMED_OUT, word};
+use crate::guard::counted::{self, Ended, Failure, Statement};
 use crate::key::RecordKey;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Status, Timestamp};
 use crate::store::{ConnectionOf, Fault, Store, StoreResult};
@@ -155,11 +155,11 @@ fn timed_out() -> sqlx::Error {
 }
 
 /// How a statement failed, if it did.
-fn fault<S: Store, T>(done: &StoreResult<T>) -> Option<&'static str> {
+fn failure<S: Store, T>(done: &StoreResult<T>) -> Option<Failure> {
     match done {
         Ok(_) => None,
-        Err(sqlx::Error::PoolTimedOut) => Some(TIMED_OUT),
-        Err(error) => Some(word(S::classify(error))),
+        Err(sqlx::Error::PoolTimedOut) => Some(Failure::Timeout),
+        Err(error) => Some(Failure::Fault(S::classify(error))),
     }
 }
 
@@ -172,7 +172,7 @@ impl<S: Store> Inner<S> {
     ) -> StoreResult<T> {
         let begin = Instant::now();
         let done = tokio::time::timeout(self.patience, work).await;
-        let failed = done.as_ref().map_or(Some(TIMED_OUT), fault::<S, _>);
+        let failed = done.as_ref().map_or(Some(Failure::Timeout), failure::<S, _>);
         statement.took(begin.elapsed(), failed);
         done.unwrap_or_else(|_| Err(timed_out()))
     }
@@ -187,7 +187,7 @@ impl<S: Store> Inner<S> {
         let begin = Instant::now();
         let acquired = tokio::time::timeout(self.patience, self.pool.acquire()).await;
         let connection = acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-        Statement::Acquire.took(begin.elapsed(), fault::<S, _>(&connection));
+        Statement::Acquire.took(begin.elapsed(), failure::<S, _>(&connection));
         connection
     }
 
@@ -202,7 +202,7 @@ impl<S: Store> Inner<S> {
                     Ok(Ok(turn)) => Ok(turn),
                     Ok(Err(_)) | Err(_) => Err(sqlx::Error::PoolTimedOut),
                 };
-                Statement::Turn.took(begin.elapsed(), fault::<S, _>(&turn));
+                Statement::Turn.took(begin.elapsed(), failure::<S, _>(&turn));
                 Some(turn?)
             }
         };

@@ -112,7 +112,7 @@ async fn execute<F: Fixture>(guard: &Guard<F>, sql: &str) {
 pub(crate) async fn every_wait<F: Fixture>() {
     let fixture = F::create().await;
     let guard = fixture.guard(4).await;
-    let waiting = policy().wait(Duration::from_secs(60));
+    let waiting = policy().wait(Duration::from_mins(1));
     let brief = policy().wait(Duration::from_millis(30));
     outside::<F>(&guard, &policy(), "a", async |_| {
         for twin in [&policy(), &brief] {
@@ -155,7 +155,7 @@ async fn left_behind<F: Fixture>(guard: &Guard<F>, policy: &Policy, name: &str) 
         _ = running => unreachable!("it never ends"),
         () = begun.notified() => {}
     }
-    assert!(guard.drain(Duration::from_secs(60)).await);
+    assert!(guard.drain(Duration::from_mins(1)).await);
 }
 
 pub(crate) async fn every_reclaim<F: Fixture>() {
