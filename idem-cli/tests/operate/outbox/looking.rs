@@ -133,6 +133,8 @@ async fn without_its_table_the_outbox_has_no_answer<F: WithOutbox>() {
     at.execute("DROP TABLE idempotency_outbox_events").await;
     let ran = at.idem(&["outbox", "list"]).ended(2);
     assert!(ran.err().contains("run `idem migrate`") && ran.out().is_empty(), "{}", ran.err());
+    let text = at.idem(&["doctor"]).ended(1).out();
+    assert!(text.contains("found schema: idempotency_outbox_events is missing"), "{text}");
 }
 
 #[test]
