@@ -1,6 +1,6 @@
 //! What an operator does with events: look, try again, give up, delete.
 
-use idem_runtime::store::{EventFilter, EventStatus};
+use idem_runtime::store::{EventFilter, EventStatus, Store};
 use idem_runtime::{IdempotencyKey, RecordKey, Route};
 use idem_tests::on_every_database;
 
