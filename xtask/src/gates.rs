@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 /// The services under `examples`.
-const EXAMPLES: [&str; 5] = ["quickstart", "payments", "uploads", "webhooks", "tasks"];
+const EXAMPLES: [&str; 6] = ["quickstart", "payments", "uploads", "webhooks", "tasks", "orders-outbox"];
 
 /// All gates; a new one is a line here.
 pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
@@ -58,9 +58,14 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo("uploads", "run -p uploads -- --demo"),
         cargo("webhooks", "run -p webhooks -- --demo"),
         cargo("tasks", "run -p tasks -- --demo"),
+        cargo("orders-outbox on SQLite", "run -p orders-outbox -- --demo"),
         cargo(
             "quickstart on PostgreSQL",
             &format!("run -p quickstart -- --demo --database-url {database_url}"),
+        ),
+        cargo(
+            "orders-outbox on PostgreSQL",
+            &format!("run -p orders-outbox -- --demo --database-url {database_url}"),
         ),
     ]);
     gates.extend(EXAMPLES.map(|example| {

@@ -1,6 +1,6 @@
 //! A client that does not trust the network: it sends each order twice at once, and once more.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -24,6 +24,8 @@ pub(crate) struct Client {
     connections: Connections<HttpConnector, Body>,
     /// New in each run, so that a database can be used again.
     pub(crate) tenant: String,
+    /// Orders that were answered.
+    pub(crate) placed: AtomicUsize,
     pub(crate) requests: AtomicU64,
     pub(crate) replayed: AtomicU64,
 }
@@ -36,6 +38,7 @@ impl Client {
             authority,
             connections,
             tenant,
+            placed: AtomicUsize::default(),
             requests: AtomicU64::default(),
             replayed: AtomicU64::default(),
         }
@@ -46,6 +49,7 @@ impl Client {
         let (one, other) = try_join(self.insist(number), self.insist(number)).await?;
         let again = self.insist(number).await?;
         if one == other && one == again {
+            self.placed.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
         Err(DemoError::unexpected("an order that was sent three times", (one, other, again)))

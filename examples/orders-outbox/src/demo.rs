@@ -1,11 +1,11 @@
 //! Runs the service and three dispatchers, kills dispatchers in the middle of their work, and counts.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use futures_util::future::try_join;
-use futures_util::stream;
+use futures_util::future::{ready, select_all, try_join};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use idem_runtime::IdempotencyMutationGuard;
 use idem_runtime::store::{EventFilter, EventStatus};
 
@@ -16,10 +16,12 @@ use crate::process::Process;
 use crate::provider::Provider;
 use crate::summary::Summary;
 
-/// How many orders are placed.
-pub(crate) const ORDERS: i64 = 40;
+/// How many orders are placed at least; more as long as there is still a dispatcher to kill.
+const ORDERS: i64 = 40;
 /// How many of them at once.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 3;
+/// The pause after each, so that the dispatchers keep up.
+const PAUSE: Duration = Duration::from_millis(100);
 /// How many dispatchers run.
 const DISPATCHERS: usize = 3;
 /// How many of them are killed.
@@ -52,9 +54,16 @@ async fn play<D: OrdersDatabase>(
     for _ in 0..DISPATCHERS {
         dispatchers.push(Process::dispatcher(url, mail).await?);
     }
-    show("1", &format!("{ORDERS} orders, each sent three times"), &format!("{DISPATCHERS} dispatchers"));
-    try_join(place_orders(client), kill_dispatchers(url, mail, &mut dispatchers)).await?;
-    show("2", "dispatchers killed in the middle of a handler", &KILLS.to_string());
+    show("1", "dispatchers run", &DISPATCHERS.to_string());
+    let all_killed = AtomicBool::new(false);
+    let killing = async {
+        kill_dispatchers(url, mail, &mut dispatchers).await?;
+        all_killed.store(true, Ordering::Relaxed);
+        Ok(())
+    };
+    try_join(place_orders(client, &all_killed), killing).await?;
+    show("2", "orders, each sent three times", &client.placed.load(Ordering::Relaxed).to_string());
+    show("", "dispatchers killed in the middle of a handler", &KILLS.to_string());
     let mut looks = 0;
     while is_pending(guard, &client.tenant).await? {
         looks += 1;
@@ -64,19 +73,27 @@ async fn play<D: OrdersDatabase>(
     Ok(())
 }
 
-async fn place_orders(client: &Client) -> Result<(), DemoError> {
-    let orders = stream::iter(0..ORDERS).map(|number| client.place(number)).buffer_unordered(AT_ONCE);
-    let placed: Vec<Result<(), DemoError>> = orders.collect().await;
-    placed.into_iter().collect()
+async fn place_orders(client: &Client, all_killed: &AtomicBool) -> Result<(), DemoError> {
+    let numbers =
+        stream::iter(0..).take_while(|number| ready(*number < ORDERS || !all_killed.load(Ordering::Relaxed)));
+    let place = async |number| {
+        client.place(number).await?;
+        tokio::time::sleep(PAUSE).await;
+        Ok(())
+    };
+    numbers.map(place).buffer_unordered(AT_ONCE).try_collect().await
 }
 
-/// Kills one dispatcher after the other as soon as it is at work, and starts another in its place.
+/// Kills whichever dispatcher is at work, and starts another in its place, time after time.
 async fn kill_dispatchers(url: &str, mail: SocketAddr, dispatchers: &mut [Process]) -> Result<(), DemoError> {
-    for number in 0..KILLS {
-        let victim = &mut dispatchers[number % DISPATCHERS];
-        victim.at_work().await?;
-        victim.kill().await?;
-        *victim = Process::dispatcher(url, mail).await?;
+    for _ in 0..KILLS {
+        let at_work = dispatchers.iter_mut().map(|dispatcher| Box::pin(dispatcher.at_work()));
+        let (found, victim, _) = select_all(at_work).await;
+        found?;
+        dispatchers[victim].kill().await?;
+        dispatchers[victim] = Process::dispatcher(url, mail).await?;
+        // So that the first one is not the victim each time that two are at work.
+        dispatchers.rotate_left(1);
     }
     Ok(())
 }

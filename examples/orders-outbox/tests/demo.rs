@@ -41,8 +41,10 @@ fn killed_dispatchers_lose_nothing_and_do_nothing_twice() {
     ];
     assert_eq!(names, wanted);
     let count = |wanted| counts.iter().find(|(name, _)| *name == wanted).unwrap().1;
-    assert_eq!((count("orders"), count("events"), count("mails")), (40, 80, 40), "{shown}");
-    assert!(count("requests") >= 120 && count("replayed") >= 80, "{shown}");
+    let orders = count("orders");
+    assert!(orders >= 40, "{shown}");
+    assert_eq!((count("events"), count("mails")), (2 * orders, orders), "{shown}");
+    assert!(count("requests") >= 3 * orders && count("replayed") >= 2 * orders, "{shown}");
     assert!(count("taken_again") > 0 && count("asked_again") > 0 && count("lost_answers") > 0, "{shown}");
     assert_eq!((count("out_of_order"), count("double_effects"), count("lost")), (0, 0, 0), "{shown}");
 }

@@ -7,7 +7,9 @@ use crate::at::{At, check};
 /// A database without any of our tables.
 async fn empty<F: Fixture>() -> At<F> {
     let at = At::<F>::fresh().await;
-    for table in ["idempotency_records", "idempotency_releases", "_idem_migrations"] {
+    let ours =
+        ["records", "releases", "maintenance", "outbox_events"].map(|name| format!("idempotency_{name}"));
+    for table in ours.iter().map(String::as_str).chain(["_idem_migrations"]) {
         at.execute(&format!("DROP TABLE {table}")).await;
     }
     at

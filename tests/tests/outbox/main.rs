@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 pub(crate) type Guard<F> = IdempotencyMutationGuard<<F as Fixture>::S>;
 
 pub(crate) const NOW: Duration = Duration::from_millis(1);
-pub(crate) const HOUR: Duration = Duration::from_secs(3600);
+pub(crate) const HOUR: Duration = Duration::from_hours(1);
 
 /// A database with an outbox.
 pub(crate) trait WithOutbox: Fixture<S: Outbox> {}

@@ -1,6 +1,7 @@
 //! What an operator does with events: look, try again, give up, delete.
 
-use idem_runtime::store::{EventFilter, EventStatus};
+use idem_runtime::store::{EventFilter, EventStatus, Store};
+use idem_runtime::{IdempotencyKey, RecordKey, Route};
 use idem_tests::on_every_database;
 
 use crate::*;
@@ -21,6 +22,33 @@ async fn a_dead_event_is_tried_again_when_an_operator_says_so<F: WithOutbox>() {
     assert_eq!(dispatcher.deliver_due().await.unwrap().delivered, 1);
     let mut connection = guard.pool().acquire().await.unwrap();
     assert!(!F::S::retry_event(&mut connection, id).await.unwrap(), "it is delivered");
+}
+
+async fn a_failure_that_is_not_retried_is_refused_again_until_its_record_is_released<F: WithOutbox>() {
+    let fixture = F::create().await;
+    let (guard, stage) = (fixture.guard(4).await, Stage::default());
+    publish_task::<F>(&guard, "once", &Task { failures: 1, ..task("a") }).await;
+    let dispatcher = dispatcher::<F>(&guard, &stage).build().await.unwrap();
+    assert_eq!(dispatcher.deliver_due().await.unwrap().dead, 1);
+    let id = event_of::<F>(&guard, "a").await.event.id;
+    let retry = async || {
+        let mut connection = guard.pool().acquire().await.unwrap();
+        assert!(F::S::retry_event(&mut connection, id).await.unwrap());
+    };
+    retry().await;
+    assert_eq!(dispatcher.deliver_due().await.unwrap().dead, 1);
+    assert_eq!(stage.times("once", "a"), 1, "its record says that it failed");
+
+    let handler_key = format!("once-{}", &<F::S as sqlx::Database>::NAME.to_lowercase()[..1]);
+    let route = Route::outbox("test.once", 1, &handler_key).unwrap();
+    let record = RecordKey::new(scope(), route, IdempotencyKey::new(id.to_string()).unwrap());
+    let failed = guard.read(&record).await.unwrap().unwrap().record;
+    let mut connection = guard.pool().acquire().await.unwrap();
+    assert!(F::S::release(&mut connection, &record, failed.token, None).await.unwrap());
+    drop(connection);
+    retry().await;
+    assert_eq!(dispatcher.deliver_due().await.unwrap().delivered, 1);
+    assert_eq!(stage.times("once", "a"), 2);
 }
 
 async fn an_event_is_given_up_by_hand_unless_somebody_holds_it<F: WithOutbox>() {
@@ -48,7 +76,9 @@ async fn only_delivered_events_of_that_age_are_purged<F: WithOutbox>() {
     dispatcher.deliver_due().await.unwrap();
     publish_task::<F>(&guard, "rows", &task("pending")).await;
     let mut connection = guard.pool().acquire().await.unwrap();
+    assert_eq!(F::S::purgeable_events(&mut connection, HOUR).await.unwrap(), 0);
     assert_eq!(F::S::purge_events(&mut connection, HOUR, 100).await.unwrap(), 0);
+    assert_eq!(F::S::purgeable_events(&mut connection, Duration::ZERO).await.unwrap(), 2);
     assert_eq!(F::S::purge_events(&mut connection, Duration::ZERO, 1).await.unwrap(), 1);
     assert_eq!(F::S::purge_events(&mut connection, Duration::ZERO, 100).await.unwrap(), 1);
     let left: Vec<EventStatus> = events::<F>(&guard).await.iter().map(|event| event.status).collect();
@@ -88,6 +118,7 @@ async fn a_list_shows_what_was_asked_for<F: WithOutbox>() {
 
 on_every_database! {
     a_dead_event_is_tried_again_when_an_operator_says_so,
+    a_failure_that_is_not_retried_is_refused_again_until_its_record_is_released,
     an_event_is_given_up_by_hand_unless_somebody_holds_it,
     only_delivered_events_of_that_age_are_purged,
     a_list_shows_what_was_asked_for,

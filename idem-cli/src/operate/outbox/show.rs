@@ -24,7 +24,7 @@ Exit codes: 0 shown, 1 there is no such event, 2 there is no answer.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The event's id; the record of the request that published it has it as outbox_event_id.
+    /// The event's id; the record of the request that published it has it as `outbox_event_id`.
     event_id: Uuid,
     /// Print the headers and the payload too.
     #[arg(long)]

@@ -35,6 +35,7 @@ async fn a_page_ends_where_the_next_one_begins<F: WithOutbox>() {
             arguments.extend(["--after", cursor]);
         }
         let page = at.idem(&arguments).ended(0).json();
+        assert!(ids(&page).len() <= 2, "{page}");
         all.extend(ids(&page).into_iter().map(str::to_owned));
         match page["next_cursor"].as_i64() {
             Some(next) => cursor = Some(next.to_string()),
@@ -133,6 +134,8 @@ async fn without_its_table_the_outbox_has_no_answer<F: WithOutbox>() {
     at.execute("DROP TABLE idempotency_outbox_events").await;
     let ran = at.idem(&["outbox", "list"]).ended(2);
     assert!(ran.err().contains("run `idem migrate`") && ran.out().is_empty(), "{}", ran.err());
+    let text = at.idem(&["doctor"]).ended(1).out();
+    assert!(text.contains("found schema: idempotency_outbox_events is missing"), "{text}");
 }
 
 #[test]

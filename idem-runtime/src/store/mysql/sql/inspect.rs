@@ -21,17 +21,21 @@ pub(in crate::store) const APPLIED: &str =
 
 /// Our tables, and their indexes as far as the server uses them; each server skips the other's condition.
 pub(in crate::store) const PRESENT: &str = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES \
-     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('idempotency_maintenance', 'idempotency_records', \
-     'idempotency_releases') \
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('idempotency_records', 'idempotency_releases', \
+     'idempotency_maintenance', 'idempotency_outbox_events') \
      UNION ALL SELECT CONCAT(INDEX_NAME, ' of ', TABLE_NAME) FROM information_schema.STATISTICS \
-     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'idempotency_records' AND SEQ_IN_INDEX = 1 \
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('idempotency_records', 'idempotency_outbox_events') \
+     AND SEQ_IN_INDEX = 1 \
      /*!80000 AND IS_VISIBLE = 'YES' */ /*M!100600 AND IGNORED = 'NO' */";
 
 /// What `PRESENT` gives where nothing is missing, with the name under which it is known.
-pub(in crate::store) const WANTED: [(&str, &str); 5] = [
-    ("idempotency_maintenance", "idempotency_maintenance"),
+pub(in crate::store) const WANTED: [(&str, &str); 8] = [
     ("idempotency_records", "idempotency_records"),
     ("idempotency_releases", "idempotency_releases"),
+    ("idempotency_maintenance", "idempotency_maintenance"),
+    ("idempotency_outbox_events", "idempotency_outbox_events"),
+    ("idempotency_outbox_events_due of idempotency_outbox_events", "idempotency_outbox_events_due"),
+    ("idempotency_outbox_events_order of idempotency_outbox_events", "idempotency_outbox_events_order"),
     ("PRIMARY of idempotency_records", "the primary key of idempotency_records"),
     ("idempotency_records_sweep_after of idempotency_records", "idempotency_records_sweep_after"),
 ];

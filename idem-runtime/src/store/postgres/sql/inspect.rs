@@ -17,7 +17,8 @@ pub(in crate::store) const APPLIED: &str =
 
 /// Looks names up in the catalogue by the search path, as the other statements do.
 pub(in crate::store) const MISSING: &str = "SELECT wanted.name FROM unnest(ARRAY['idempotency_records', \
-     'idempotency_releases', 'idempotency_maintenance', 'idempotency_records_pkey', 'idempotency_records_sweep_after']) AS wanted(name) \
+     'idempotency_releases', 'idempotency_maintenance', 'idempotency_records_pkey', 'idempotency_records_sweep_after', \
+     'idempotency_outbox_events', 'idempotency_outbox_events_due', 'idempotency_outbox_events_order']) AS wanted(name) \
      WHERE to_regclass(wanted.name) IS NULL OR EXISTS (SELECT 1 FROM pg_index \
      WHERE indexrelid = to_regclass(wanted.name) AND NOT indisvalid)";
 

@@ -20,7 +20,9 @@ pub(in crate::store) const APPLIED: &str =
 
 /// Looks names up in the schema, which no reader sees half changed.
 pub(in crate::store) const MISSING: &str = "SELECT wanted.name FROM (SELECT 'idempotency_records' AS name \
-     UNION ALL SELECT 'idempotency_releases' UNION ALL SELECT 'idempotency_maintenance' UNION ALL SELECT 'idempotency_records_sweep_after') AS wanted \
+     UNION ALL SELECT 'idempotency_releases' UNION ALL SELECT 'idempotency_maintenance' \
+     UNION ALL SELECT 'idempotency_records_sweep_after' UNION ALL SELECT 'idempotency_outbox_events' \
+     UNION ALL SELECT 'idempotency_outbox_events_due' UNION ALL SELECT 'idempotency_outbox_events_order') AS wanted \
      WHERE wanted.name NOT IN (SELECT name FROM sqlite_master)";
 
 /// The clock alone.
