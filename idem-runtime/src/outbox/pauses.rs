@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_longest() {
-        let pauses = Pauses { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+        let pauses = Pauses { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
         for (failures, whole) in [(0, 1), (1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (i64::MAX, 60)] {
             for _ in 0..100 {
                 let pause = pauses.after(failures);

@@ -119,5 +119,5 @@ async fn dispatch<F: Fixture<S: Outbox>>(url: &str) {
         .expect("the outbox is there");
     let _running = dispatcher.spawn();
     println!("running");
-    pending().await
+    pending::<()>().await;
 }
