@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
-use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, Token};
+use syn::{Expr, Ident, LitBool, LitInt, LitStr, Pat, PatIdent, Token};
 
 use crate::diag::{Errors, nearest, suggestion};
 use crate::duration::Duration;
@@ -50,6 +50,12 @@ pub(crate) enum OnLapse {
     Recover(Box<Expr>),
 }
 
+/// `release_on(...)`, or `release_on = predicate`.
+pub(crate) enum ReleaseOn {
+    Patterns(Vec<Pat>),
+    Predicate(Box<Expr>),
+}
+
 /// `fingerprint(...)`, or `fingerprint = expr`.
 pub(crate) enum Fingerprint {
     Parts { ignore: Vec<LitStr>, skip: Vec<Ident> },
@@ -70,7 +76,7 @@ pub(crate) struct Args {
     pub(crate) key: Option<Named<Key>>,
     pub(crate) fingerprint: Option<Named<Fingerprint>>,
     pub(crate) headers: Option<Named<Vec<LitStr>>>,
-    pub(crate) release_on: Option<Named<Vec<Pat>>>,
+    pub(crate) release_on: Option<Named<ReleaseOn>>,
     pub(crate) status: Option<Named<LitInt>>,
     pub(crate) failure: Option<Named<Ident>>,
     pub(crate) preset: Option<Named<Ident>>,
@@ -110,7 +116,7 @@ impl Args {
             "key" => set(&mut self.key, name, key(name, input)?, errors),
             "fingerprint" => set(&mut self.fingerprint, name, fingerprint(name, input)?, errors),
             "headers" => set(&mut self.headers, name, list(name, input, "(\"location\")")?, errors),
-            "release_on" => set(&mut self.release_on, name, patterns(name, input)?, errors),
+            "release_on" => set(&mut self.release_on, name, release_on(name, input)?, errors),
             "status" => set(&mut self.status, name, valued(name, input, "201")?, errors),
             "failure" => set(&mut self.failure, name, valued(name, input, "serde")?, errors),
             "steps" => set(&mut self.steps, name, alone(name, input)?, errors),
@@ -220,10 +226,26 @@ fn fingerprint(name: &Ident, input: ParseStream<'_>) -> syn::Result<Fingerprint>
     })
 }
 
-fn patterns(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Pat>> {
+fn release_on(name: &Ident, input: ParseStream<'_>) -> syn::Result<ReleaseOn> {
+    if input.peek(Token![=]) {
+        input.parse::<Token![=]>()?;
+        return Ok(ReleaseOn::Predicate(Box::new(input.parse()?)));
+    }
     if !input.peek(syn::token::Paren) {
         let help = "`release_on` takes patterns of errors: write `release_on(AppError::Busy)`";
         return Err(syn::Error::new(name.span(), help));
     }
-    in_parentheses(input, |input| separated(input, Pat::parse_multi))
+    let patterns = in_parentheses(input, |input| separated(input, Pat::parse_multi))?;
+    for pattern in &patterns {
+        if let Pat::Ident(PatIdent { ident, subpat: None, .. }) = pattern
+            && ident.to_string().starts_with(|first: char| first.is_lowercase())
+        {
+            let message = format!(
+                "`{ident}` is a new name here and matches every error: write `release_on = {ident}` to ask a function, \
+                 or a pattern, `release_on(AppError::Busy)`"
+            );
+            return Err(syn::Error::new(ident.span(), message));
+        }
+    }
+    Ok(ReleaseOn::Patterns(patterns))
 }

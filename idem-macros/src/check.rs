@@ -70,7 +70,7 @@ pub(crate) fn check(args: Args, function: Function, errors: &mut Errors) -> Opti
         skip,
         fingerprint,
         headers: args.headers.map_or_else(Vec::new, |named| named.value),
-        release_on: args.release_on.map_or_else(Vec::new, |named| named.value),
+        release_on: args.release_on.map(|named| named.value),
         status: args.status.map(|named| named.value),
         record_failures: args.failure.is_some(),
         steps: args.steps.is_some(),

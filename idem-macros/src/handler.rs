@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Pat, ReturnType, Type};
 
-use crate::args::{Bind, Key, OnLapse};
+use crate::args::{Bind, Key, OnLapse, ReleaseOn};
 use crate::ignorable::ignorable;
 use crate::model::Model;
 use crate::runtime::{ours_at, private, private_at};
@@ -175,7 +175,7 @@ fn body(model: &Model, idem: &TokenStream) -> (TokenStream, TokenStream) {
         quote!(return #idem::Verdict::Released { error: #idem::IntoResponse::into_response(__idem_error) });
     let returned = recovered(model, run_body(model), &refused);
     let bindings = bindings(model, idem, &quote!(#idem::carried(&__idem_returned)));
-    let release = release(model);
+    let release = release(model, idem);
     let headers = &model.headers;
     let judged = quote! {
         let __idem_returned = #returned;
@@ -221,12 +221,16 @@ pub(crate) fn claim(model: &Model) -> TokenStream {
 }
 
 /// Whether the returned error is one of those that release the claim.
-fn release(model: &Model) -> TokenStream {
-    let patterns = &model.release_on;
-    if patterns.is_empty() {
-        return quote!(false);
+fn release(model: &Model, idem: &TokenStream) -> TokenStream {
+    match &model.release_on {
+        None => quote!(false),
+        Some(ReleaseOn::Patterns(patterns)) => {
+            quote!(::core::matches!(&__idem_returned, ::core::result::Result::Err(#(#patterns)|*)))
+        }
+        Some(ReleaseOn::Predicate(predicate)) => quote! {
+            #idem::is_released(&__idem_returned, #predicate)
+        },
     }
-    quote!(::core::matches!(&__idem_returned, ::core::result::Result::Err(#(#patterns)|*)))
 }
 
 /// What `bind` reads from the success value, which `carried` gives as an option.

@@ -1,9 +1,9 @@
 //! What is expanded: every question is answered, nothing can fail any more.
 
 use proc_macro2::TokenStream;
-use syn::{Expr, Ident, LitInt, LitStr, Pat};
+use syn::{Expr, Ident, LitInt, LitStr};
 
-use crate::args::{Bind, Key, OnLapse};
+use crate::args::{Bind, Key, OnLapse, ReleaseOn};
 use crate::duration::Duration;
 use crate::function::{Function, Kind};
 use crate::registration::registration;
@@ -26,7 +26,7 @@ pub(crate) struct Model {
     pub(crate) skip: Vec<Ident>,
     pub(crate) fingerprint: Option<Expr>,
     pub(crate) headers: Vec<LitStr>,
-    pub(crate) release_on: Vec<Pat>,
+    pub(crate) release_on: Option<ReleaseOn>,
     pub(crate) status: Option<LitInt>,
     pub(crate) record_failures: bool,
     /// Whether the body gets its steps alone.

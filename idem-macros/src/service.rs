@@ -5,6 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Pat, ReturnType};
 
+use crate::args::ReleaseOn;
 use crate::check::name_of;
 use crate::function::Argument;
 use crate::handler::{bindings, claim, claimed, policy, rebind, recovered, run_body};
@@ -132,11 +133,14 @@ fn nameless(index: usize) -> Ident {
 
 fn options(model: &Model, at: Span) -> TokenStream {
     let mut options = TokenStream::new();
-    let patterns = &model.release_on;
-    if !patterns.is_empty() {
-        options.extend(
+    match &model.release_on {
+        None => {}
+        Some(ReleaseOn::Patterns(patterns)) => options.extend(
             quote_spanned!(at=> .release_on(|__idem_error| ::core::matches!(__idem_error, #(#patterns)|*))),
-        );
+        ),
+        Some(ReleaseOn::Predicate(predicate)) => {
+            options.extend(quote_spanned!(at=> .release_on(#predicate)));
+        }
     }
     if model.record_failures {
         options.extend(quote_spanned!(at=> .record_failures()));

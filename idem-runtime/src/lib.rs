@@ -76,7 +76,7 @@ pub use private as __private;
 /// | `wait = "2s"` | how long a duplicate waits for the first attempt | not at all |
 /// | `max_run = "15m"` | how long a lease is renewed | the guard's, 15 min |
 /// | `on_lapse = "refuse"` | without `mutation`: a stopped attempt waits for an operator | `"rerun"` |
-/// | `release_on(AppError::Busy)` | errors after which the claim is given back | none |
+/// | `release_on(AppError::Busy)` | errors after which the claim is given back; or a predicate, `release_on = is_busy` | none |
 /// | `steps` | without `mutation`: `idem` is [`Steps`], which gives a derived key only inside a step | no |
 /// | `key = optional` | handlers: a request without a key runs all the same; or an expression, `key = &event.id` | `required` |
 /// | `fingerprint(ignore("/meta/sent_at"))` | handlers: JSON pointers that may differ in a retry | none |

@@ -39,4 +39,4 @@ pub use declare::key_of;
 pub use declare::{IsIdempotency, PolicySpec, Recovered, fingerprint_of, operation, policy};
 #[cfg(feature = "axum")]
 pub use ignorable::{ReadsBytes, ReadsSomethingElse, compares_members};
-pub use probe::{IsErr, IsNotErr, Probe};
+pub use probe::{IsErr, IsNotErr, Probe, is_released};

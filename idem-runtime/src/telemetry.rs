@@ -1,6 +1,6 @@
 //! The names of all metrics and of their labels' values; docs/metrics.md says what each counts.
 //!
-//! They go to whatever recorder of the [`metrics`](::metrics) facade the program installs; without one nothing is
+//! They go to whatever recorder of the [`metrics`] facade the program installs; without one nothing is
 //! kept. No label has a value that a client chooses: no key, no tenant, no user.
 //!
 //! A guard describes them when it is built. A program that installs its recorder later calls [`describe`] after it.

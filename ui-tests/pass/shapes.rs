@@ -49,7 +49,7 @@ async fn hook(idem: Idempotency, Json(event): Json<CreateOrder>) -> impl IntoRes
     event.sku
 }
 
-#[idempotent(route = "orders.any", release_on(AppError::Busy | AppError::Other))]
+#[idempotent(route = "orders.any", release_on = |error| matches!(error, AppError::Busy | AppError::Other))]
 async fn generic<T: Send + DeserializeOwned + 'static>(idem: Idempotency, Json(_): Json<T>) -> Answer<String> {
     Ok(String::new())
 }

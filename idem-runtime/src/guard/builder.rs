@@ -121,7 +121,15 @@ impl<S: Store> GuardBuilder<S> {
         if !S::has_schema(&mut connection).await? {
             return Err(BuildError::Schema);
         }
-        let unsafe_settings = S::unsafe_settings(&mut connection).await?;
+        let mut unsafe_settings = S::unsafe_settings(&mut connection).await?;
+        // Another library may have changed the settings of a connection that it gave back to the pool.
+        let mut idle = Vec::new();
+        while let Some(mut connection) = self.pool.try_acquire() {
+            unsafe_settings.extend(S::unsafe_settings(&mut connection).await?);
+            idle.push(connection);
+        }
+        drop(idle);
+        unsafe_settings.dedup();
         if !unsafe_settings.is_empty() && !self.allow_unsafe_settings {
             return Err(BuildError::UnsafeSettings(unsafe_settings));
         }

@@ -28,6 +28,11 @@ impl<T> IsNotErr for &Probe<'_, T> {
     }
 }
 
+/// Whether the predicate of `release_on` names the error that a handler returned.
+pub fn is_released<T, E>(returned: &Result<T, E>, predicate: impl FnOnce(&E) -> bool) -> bool {
+    returned.as_ref().is_err_and(predicate)
+}
+
 /// Whether what a reference points to is an `Err`, under whatever alias its type was written.
 #[doc(hidden)]
 #[macro_export]

@@ -15,6 +15,25 @@ fn named(refused: BuildError) -> (&'static str, String) {
 }
 
 #[tokio::test]
+async fn a_pool_of_which_one_connection_is_unsafe_is_refused() {
+    let database = SqliteDatabase::create();
+    let pool = database.pool(3).await;
+    let mut connections = Vec::new();
+    for _ in 0..3 {
+        connections.push(pool.acquire().await.unwrap());
+    }
+    // As a library does that sets its own pragmas on whichever connection it gets.
+    sqlx::query("PRAGMA synchronous = OFF").execute(&mut *connections[1]).await.unwrap();
+    drop(connections);
+    // A connection comes back to the pool in a task of its own.
+    while pool.num_idle() < 3 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let refused = sqlite::Guard::builder(pool).migrate().build().await.unwrap_err();
+    assert_eq!(named(refused), ("synchronous", "OFF".to_owned()));
+}
+
+#[tokio::test]
 async fn a_sqlite_connection_that_does_not_flush_each_commit_is_refused_unless_allowed() {
     for (level, value) in [(SqliteSynchronous::Normal, "NORMAL"), (SqliteSynchronous::Off, "OFF")] {
         let database = SqliteDatabase::create();
