@@ -103,9 +103,10 @@ impl<S: Store> Drop for Held<S> {
         if self.stage == Stage::Settling {
             return;
         }
-        // Nothing can have happened outside before the body began, or once its transaction is rolled back.
-        let change = match (self.call.claim.terms.mode, self.stage) {
-            (Mode::External, Stage::Running) => Change::EndLease,
+        // Nothing can have happened outside before the body began, unless by the attempt that this one took over
+        // from, or once its transaction is rolled back.
+        let change = match self.call.claim.terms.mode {
+            Mode::External if self.stage == Stage::Running || self.recovery => Change::EndLease,
             _ => Change::Release,
         };
         // Without a runtime the connection closes, the database rolls back and the lease lapses.

@@ -266,7 +266,10 @@ impl<S: Store> Settling<S> {
             }
         };
         match reading {
-            Some(Reading { record, .. }) if record.token == self.token => {
+            // An expired record no longer says whether it had succeeded.
+            Some(Reading { record, .. })
+                if record.token == self.token && record.status != Status::Expired =>
+            {
                 if record.status == Status::Succeeded {
                     counted::attempt(key.route(), Ended::Succeeded);
                     return Ok(Settled::Written(Some(record.expires_at)));

@@ -115,6 +115,19 @@ async fn an_attempt_that_stops_while_it_asks_leaves_the_question_to_the_next<F: 
     assert_eq!(stopped.counts(), (0, 1));
 }
 
+async fn an_attempt_that_leaves_before_its_body_leaves_the_question_to_the_next<F: Fixture>() {
+    let stopped = Stopped::<F>::new().await;
+    let request = request::<F>(&stopped.guard, "k", "book");
+    let body = async |_: &Claim<F::S>| Ok::<_, Error>(Success::new(3));
+    // Polled once, which sends the claim, and dropped before the claim has come back.
+    let run = stopped.guard.run_external(&stopped.policy, request, body);
+    assert!(run.now_or_never().is_none());
+    assert!(stopped.guard.drain(SECOND * 30).await);
+    let outcome = stopped.again(Recovery::Done(1)).await.unwrap();
+    assert_eq!((*outcome.value(), outcome.attempt()), (1, 3));
+    assert_eq!(stopped.counts(), (0, 1));
+}
+
 async fn a_first_attempt_asks_nobody<F: Fixture>() {
     let stopped = Stopped::<F>::new().await;
     let request = request::<F>(&stopped.guard, "fresh", "book");
@@ -133,5 +146,6 @@ on_every_database! {
     a_body_that_does_not_ask_ends_as_unknown,
     a_panic_while_asking_leaves_the_outcome_unknown,
     an_attempt_that_stops_while_it_asks_leaves_the_question_to_the_next,
+    an_attempt_that_leaves_before_its_body_leaves_the_question_to_the_next,
     a_first_attempt_asks_nobody,
 }
