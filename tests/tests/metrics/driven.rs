@@ -93,7 +93,7 @@ pub(crate) async fn every_ending<F: Fixture>() {
     assert!(AssertUnwindSafe(panicking).catch_unwind().await.is_err());
     let bound = outside::<F>(&guard, &policy, "f", async |claim| {
         claim.bind_task("task-1").await.unwrap();
-        claim.step("room", async |_| Ok::<_, idem_runtime::Error>(1)).await.unwrap();
+        claim.step("room", async |_| Ok::<_, Error>(1)).await.unwrap();
         Act::Succeed
     });
     bound.await.unwrap();
