@@ -1,6 +1,6 @@
 //! The long run: everything that can go wrong in one exploration. `docs/model.md` has its figures.
 //!
-//!     cargo run --release -p idem-model --example deep
+//!     cargo run -p idem-model --example deep
 
 use std::time::Instant;
 

@@ -208,7 +208,8 @@ fn of_world(setup: &Setup, state: &State, actions: &mut Vec<Action>) {
         }
         // A purge leaves a record for longer after its end than the statements of one claim take.
         let claiming = |at| matches!(at, At::Claiming { .. } | At::Judged { .. } | At::SawNone);
-        if !state.clients.iter().any(|client| claiming(client.at)) {
+        let at_once = setup.variant == Variant::PurgesAtOnce;
+        if at_once || !state.clients.iter().any(|client| claiming(client.at)) {
             actions.push(Action::Purge);
         }
     }

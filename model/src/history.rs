@@ -40,6 +40,8 @@ pub struct History {
     pub crossed: bool,
     /// A record was claimed after its outcome was marked unknown, without an operator's word.
     pub claimed_undecided: bool,
+    /// A life ended under a lease, or while nobody knew its outcome.
+    pub ended_open: bool,
     /// A provider was called again by an attempt that should have asked it first.
     pub called_unasked: bool,
 }

@@ -32,6 +32,8 @@ pub const BEGINS_ONCE: &str = "a body begins at most once unless an operator rel
 pub const ASKS_FIRST: &str = "a provider that may have been reached is asked first";
 /// After an unknown outcome.
 pub const STAYS_UNKNOWN: &str = "an unknown outcome is not claimed again without an operator";
+/// With `refuse`, with `recover`, and under a lease.
+pub const ENDS_DECIDED: &str = "no life ends under a lease or while its outcome is not known";
 
 fn lives(state: &State) -> &[Life] {
     &state.past.lives
@@ -63,6 +65,7 @@ fn always() -> Vec<Rule> {
             model.setup.terms.on_lapse != OnLapse::Refuse || lives(state).iter().all(once)
         }),
         Rule::always(ASKS_FIRST, |_, state| !state.past.called_unasked),
+        Rule::always(ENDS_DECIDED, |_, state| !state.past.ended_open),
         Rule::always(STAYS_UNKNOWN, |_, state| !state.past.claimed_undecided),
     ]
 }

@@ -1,6 +1,6 @@
 //! What each event does.
 
-use idem_runtime::{Comparison, Decision, Status, decide};
+use idem_runtime::{Comparison, Decision, OnLapse, Status, decide};
 
 use crate::actions::{Action, Delivery};
 use crate::row::{NOW, Row};
@@ -42,7 +42,15 @@ pub(crate) fn step(setup: &Setup, state: &State, action: Action) -> State {
         Action::Purge => next.row = None,
         Action::Release => release(&mut next),
     }
+    let ends = matches!(action, Action::Expire | Action::Purge) || next.past.count > state.past.count;
+    next.past.ended_open |= ends && state.row.is_some_and(|row| is_undecided(setup, &row));
     next
+}
+
+/// Whether somebody may be at work on the row, or have been without anybody knowing what came of it.
+fn is_undecided(setup: &Setup, row: &Row) -> bool {
+    let runs_again = setup.transactional() || setup.terms.on_lapse == OnLapse::Rerun;
+    row.unknown || row.status == Status::Processing && (row.leased || !runs_again)
 }
 
 fn with_row(state: &mut State, change: impl FnOnce(&mut Row)) {
@@ -104,7 +112,7 @@ fn delivered(state: &mut State, delivery: Delivery) -> bool {
     delivery != Delivery::Cut
 }
 
-/// The claim that `client` works under and the change it makes, if it has one.
+/// The claim that is worked under, if there is one.
 fn own(at: At) -> Option<Own> {
     match at {
         At::Held(own)

@@ -21,6 +21,8 @@ pub enum Variant {
     KeyPerAttempt,
     /// A take-over does not look at the revision of the row that was judged.
     TakesOverUnseen,
+    /// A purge deletes a record the moment its life is over, while a claim of it is under way.
+    PurgesAtOnce,
     /// A lapsed lease counts as in progress.
     NeverReclaims,
 }

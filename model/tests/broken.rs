@@ -85,6 +85,12 @@ fn a_take_over_of_a_row_that_nobody_judged_is_caught_as_a_double_effect() {
 }
 
 #[test]
+fn a_purge_in_the_middle_of_a_claim_is_caught_as_a_double_effect() {
+    let budget = Budget { lost_replies: 1, releases: 1, ends: 1, ..Budget::NONE };
+    caught(ONCE, Variant::PurgesAtOnce, Mode::Transactional, OnLapse::Rerun, budget);
+}
+
+#[test]
 fn a_lapsed_lease_that_nobody_reclaims_is_caught_as_a_stuck_key() {
     caught(NOT_STUCK, Variant::NeverReclaims, Mode::Transactional, OnLapse::Rerun, CRASHES);
 }
