@@ -28,6 +28,7 @@ pub struct Life {
 }
 
 /// All lives, and what must never have happened in any.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that must not have happened")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct History {
     /// In their order.

@@ -72,9 +72,10 @@ fn always() -> Vec<Rule> {
 
 fn told_and_done(model: &GuardModel, state: &State) -> bool {
     lives(state).iter().filter(|life| life.told != 0).all(|life| {
+        // A power of two is a set of one.
         let effects = if model.setup.transactional() { life.committed } else { life.charged };
         // In a transaction the effects are those of the very attempt whose answer was told.
-        effects.count_ones() == 1 && (!model.setup.transactional() || effects == life.told)
+        effects.is_power_of_two() && (!model.setup.transactional() || effects == life.told)
     })
 }
 
@@ -84,7 +85,7 @@ fn one_answer(_: &GuardModel, state: &State) -> bool {
         row.and_then(|row| row.answer).map(Claim::bit)
     };
     lives(state).iter().enumerate().filter(|(_, life)| life.told != 0).all(|(number, life)| {
-        life.told.count_ones() == 1 && recorded(number).is_none_or(|answer| answer == life.told)
+        life.told.is_power_of_two() && recorded(number).is_none_or(|answer| answer == life.told)
     })
 }
 

@@ -41,6 +41,7 @@ pub struct Token {
 }
 
 /// The row. Of its two moments only on which side of now they are matters to anything.
+#[expect(clippy::struct_excessive_bools, reason = "they are the columns")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Row {
     /// Of the request that began this life.
