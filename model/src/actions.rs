@@ -206,12 +206,7 @@ fn of_world(setup: &Setup, state: &State, actions: &mut Vec<Action>) {
         if row.status != Status::Expired {
             actions.push(Action::Expire);
         }
-        // A purge leaves a record for longer after its end than the statements of one claim take.
-        let claiming = |at| matches!(at, At::Claiming { .. } | At::Judged { .. } | At::SawNone);
-        let at_once = setup.variant == Variant::PurgesAtOnce;
-        if at_once || !state.clients.iter().any(|client| claiming(client.at)) {
-            actions.push(Action::Purge);
-        }
+        actions.push(Action::Purge);
     }
     if state.left.releases > 0 && matches!(row.status, Status::Processing | Status::Failed) {
         actions.push(Action::Release);

@@ -62,7 +62,7 @@ pub struct Row {
     pub unknown: bool,
     /// An operator or the attempt itself gave the claim back.
     pub released: bool,
-    /// The moment at which this life began: that of the claim which began it.
+    /// The claim that began this life.
     pub created: Claim,
     /// The number of this life, counted from outside; the code under test never sees it.
     pub life: u8,
@@ -89,9 +89,14 @@ impl Row {
             expires_at: moment(!self.past_life),
             outcome_unknown: self.unknown,
             released_at: self.released.then_some(NOW),
-            created_at: Timestamp::from_micros(i64::from(self.created.0)),
+            created_at: self.created_at(),
             ..setup.template.clone()
         }
+    }
+
+    /// The moment at which this life began; no two lives have the same, even if one claim began both.
+    pub(crate) fn created_at(&self) -> Timestamp {
+        Timestamp::from_micros(i64::from(self.life) * 64 + i64::from(self.created.0))
     }
 
     pub(crate) fn is_over(&self, setup: &Setup) -> bool {

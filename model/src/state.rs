@@ -1,5 +1,7 @@
 //! One state of everything: the row, the open completion, where each client stands, and what has happened.
 
+use idem_runtime::Timestamp;
+
 use crate::history::History;
 use crate::row::{Claim, Row, Token};
 use crate::setup::{Budget, CLIENTS};
@@ -69,6 +71,8 @@ pub enum At {
         token: Token,
         /// The revision that was judged.
         revision: u8,
+        /// When the life of that row began.
+        created_at: Timestamp,
         /// Begins a new life.
         anew: bool,
         /// Asks the provider first.

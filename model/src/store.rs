@@ -1,6 +1,6 @@
 //! The statements of the store on the one row: each atomic, with the condition that its SQL has.
 
-use idem_runtime::Status;
+use idem_runtime::{Status, Timestamp};
 
 use crate::history::History;
 use crate::row::{Claim, Row, Token};
@@ -44,17 +44,20 @@ pub(crate) fn overwrite(row: &mut Option<Row>, over: bool, claim: Claim, past: &
     *row = Some(claimed(claim.request(), token, claim, old.life, 1));
 }
 
-/// UPDATE ... WHERE token and revision are those that were judged; that falls away in one broken variant.
+/// UPDATE ... WHERE token, revision and birth are those that were judged; parts of that fall away in broken variants.
 pub(crate) fn take_over(
     row: &mut Option<Row>,
-    judged: (Token, u8),
+    judged: (Token, u8, Timestamp),
     anew: bool,
     claim: Claim,
     past: &mut History,
     variant: Variant,
 ) -> bool {
-    let unseen = variant == Variant::TakesOverUnseen;
-    let Some(seen) = row.filter(|row| (row.token, row.revision) == judged || unseen) else { return false };
+    let judged_it = |row: &Row| {
+        let born = variant == Variant::TakesOverReborn || row.created_at() == judged.2;
+        (row.token, row.revision) == (judged.0, judged.1) && born || variant == Variant::TakesOverUnseen
+    };
+    let Some(seen) = row.filter(judged_it) else { return false };
     let token = Token { attempt: seen.token.attempt + 1, claim };
     let next = seen.revision + 1;
     *row = Some(if anew {

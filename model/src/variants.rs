@@ -21,8 +21,9 @@ pub enum Variant {
     KeyPerAttempt,
     /// A take-over does not look at the revision of the row that was judged.
     TakesOverUnseen,
-    /// A purge deletes a record the moment its life is over, while a claim of it is under way.
-    PurgesAtOnce,
+    /// A take-over does not look at when the life that was judged began: after a purge, a claim that is sent again
+    /// begins another with the same token and revision.
+    TakesOverReborn,
     /// A lapsed lease counts as in progress.
     NeverReclaims,
 }

@@ -85,9 +85,9 @@ fn a_take_over_of_a_row_that_nobody_judged_is_caught_as_a_double_effect() {
 }
 
 #[test]
-fn a_purge_in_the_middle_of_a_claim_is_caught_as_a_double_effect() {
+fn a_take_over_of_a_row_reborn_after_a_purge_is_caught_as_a_double_effect() {
     let budget = Budget { lost_replies: 1, releases: 1, ends: 1, ..Budget::NONE };
-    caught(ONCE, Variant::PurgesAtOnce, Mode::Transactional, OnLapse::Rerun, budget);
+    caught(ONCE, Variant::TakesOverReborn, Mode::Transactional, OnLapse::Rerun, budget);
 }
 
 #[test]

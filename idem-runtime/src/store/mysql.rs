@@ -171,7 +171,9 @@ impl Store for MySql {
             .bind(anew)
             .bind(anew)
             .bind(anew);
-        let statement = by_token(bind_terms(statement, claim), &claim.key, seen.token).bind(seen.revision);
+        let statement = by_token(bind_terms(statement, claim), &claim.key, seen.token)
+            .bind(seen.revision)
+            .bind(seen.created_at.as_micros());
         if !touched(conn, statement).await? {
             return Ok(None);
         }

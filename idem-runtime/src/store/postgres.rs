@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgArguments, PgConnection, PgTypeInfo, PgValueFormat, PgValueRef};
+use sqlx::encode::IsNull;
+use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgConnection, PgTypeInfo, PgValueFormat, PgValueRef};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Type};
 use sqlx_core::transaction::TransactionManager;
@@ -173,7 +174,8 @@ impl Store for Postgres {
             .bind(anew)
             .bind(seen.token.attempt)
             .bind(seen.token.claim_id)
-            .bind(seen.revision);
+            .bind(seen.revision)
+            .bind(seen.created_at);
         one(conn, statement).await
     }
 
@@ -349,10 +351,17 @@ impl Type<Postgres> for Timestamp {
     }
 }
 
+/// 2000-01-01, where PostgreSQL's clock begins, in microseconds since 1970-01-01.
+const EPOCH: i64 = 946_684_800_000_000;
+
+impl<'q> sqlx::Encode<'q, Postgres> for Timestamp {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, sqlx::error::BoxDynError> {
+        sqlx::Encode::<Postgres>::encode(self.as_micros().saturating_sub(EPOCH), buffer)
+    }
+}
+
 impl<'r> sqlx::Decode<'r, Postgres> for Timestamp {
     fn decode(value: PgValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
-        /// 2000-01-01, where PostgreSQL's clock begins, in microseconds since 1970-01-01.
-        const EPOCH: i64 = 946_684_800_000_000;
         if value.format() != PgValueFormat::Binary {
             return Err("a timestamp came as text; only prepared statements read records".into());
         }

@@ -160,7 +160,8 @@ impl Store for Sqlite {
             .bind(anew)
             .bind(seen.token.attempt)
             .bind(seen.token.claim_id)
-            .bind(seen.revision);
+            .bind(seen.revision)
+            .bind(seen.created_at.as_micros());
         one(conn, statement).await
     }
 

@@ -58,6 +58,7 @@ fn meet(setup: &Setup, state: &mut State, client: usize, row: &Row) {
         Decision::Claim(kind) => At::Judged {
             token: row.token,
             revision: row.revision,
+            created_at: row.created_at(),
             anew: kind == ClaimKind::Anew,
             recovery: kind == ClaimKind::Recover,
         },
@@ -66,10 +67,17 @@ fn meet(setup: &Setup, state: &mut State, client: usize, row: &Row) {
 }
 
 pub(super) fn take_over(setup: &Setup, state: &mut State, client: usize, delivery: Delivery) {
-    let At::Judged { token, revision, anew, recovery } = state.clients[client].at else { return };
+    let At::Judged { token, revision, created_at, anew, recovery } = state.clients[client].at else { return };
     let claim = state.claim(client);
     let taken = delivered(state, delivery)
-        && store::take_over(&mut state.row, (token, revision), anew, claim, &mut state.past, setup.variant);
+        && store::take_over(
+            &mut state.row,
+            (token, revision, created_at),
+            anew,
+            claim,
+            &mut state.past,
+            setup.variant,
+        );
     match (delivery, state.row) {
         (Delivery::Replied, Some(row)) if taken => hold(setup, state, client, &row, recovery),
         (delivery, _) => {

@@ -82,6 +82,21 @@ async fn a_take_over_needs_the_very_row_that_was_judged<F: Fixture>() {
     assert_eq!(won, None, "the row was renewed after it was judged");
 }
 
+async fn a_take_over_judged_before_a_purge_leaves_the_next_life_alone<F: Fixture>() {
+    let mut at = At::<F>::fresh().await;
+    let first = claim("k");
+    at.claimed(&first).await;
+    at.pass(SECOND).await;
+    let seen = at.read(&first).await.unwrap().record;
+    F::execute(&mut at.connection, "DELETE FROM idempotency_records").await.unwrap();
+    // The reply to the first claim was lost, so it is sent again: with the same token, and as the first of its row.
+    at.claimed(&first).await;
+    let reborn = at.read(&first).await.unwrap().record;
+    assert_eq!((reborn.token, reborn.revision), (seen.token, seen.revision));
+    let won = F::S::take_over(&mut at.connection, &seen, false, &claim("k")).await.unwrap();
+    assert_eq!(won, None, "another life began after the row was judged");
+}
+
 async fn a_take_over_keeps_the_life_and_a_new_life_begins_with_the_new_request<F: Fixture>() {
     let mut at = At::<F>::fresh().await;
     let first = claim("k");
@@ -134,6 +149,7 @@ on_every_database! {
     distinct_bytes_are_distinct_keys,
     the_longest_scope_fits,
     a_take_over_needs_the_very_row_that_was_judged,
+    a_take_over_judged_before_a_purge_leaves_the_next_life_alone,
     a_take_over_keeps_the_life_and_a_new_life_begins_with_the_new_request,
     a_zombie_cannot_overwrite_the_new_owner,
 }

@@ -189,6 +189,7 @@ pub(super) const INSERT: &str = concat!(
 );
 
 /// The row lock lets one racer through; the revision shows the others that the row they judged is gone.
+/// The birth shows it when a purge came in between and a claim that was sent again began a row with the same token.
 pub(super) const TAKE_OVER: &str = concat!(
     patient!("1", "UPDATE"),
     "idempotency_records SET ",
@@ -211,7 +212,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     touch!(),
     " WHERE ",
     by_token!(),
-    " AND revision = ?"
+    " AND revision = ? AND created_at = ?"
 );
 
 /// The savepoint ends with the transaction, however that ends. MariaDB ends a transaction, and its session, that

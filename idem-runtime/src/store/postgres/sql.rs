@@ -113,6 +113,7 @@ pub(super) const INSERT: &str = concat!(
 );
 
 /// The row lock lets one racer through; the revision shows the others that the row they judged is gone.
+/// The birth shows it when a purge came in between and a claim that was sent again began a row with the same token.
 pub(super) const TAKE_OVER: &str = concat!(
     "WITH ",
     lease!(),
@@ -132,7 +133,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     "max_run_ms = $16, outcome_unknown = false, released_at = NULL, completed_at = NULL, ",
     "updated_at = statement_timestamp() FROM lease WHERE ",
     by_key!(),
-    " AND attempt = $18 AND claim_id = $19 AND revision = $20 RETURNING ",
+    " AND attempt = $18 AND claim_id = $19 AND revision = $20 AND created_at = $21 RETURNING ",
     columns!()
 );
 

@@ -115,7 +115,8 @@ pub(super) const INSERT: &str = concat!(
     "RETURNING locked_until, expires_at, created_at"
 );
 
-/// The revision shows all racers but one that the row they judged is gone.
+/// The revision shows all racers but one that the row they judged is gone. The birth shows it when a purge came in
+/// between and a claim that was sent again began a row with the same token.
 pub(super) const TAKE_OVER: &str = concat!(
     "UPDATE idempotency_records SET ",
     "request_hash = CASE WHEN ?15 THEN ?5 ELSE request_hash END, ",
@@ -141,7 +142,7 @@ pub(super) const TAKE_OVER: &str = concat!(
     now!(),
     " WHERE ",
     by_key!(),
-    " AND attempt = ?16 AND claim_id = ?17 AND revision = ?18 RETURNING ",
+    " AND attempt = ?16 AND claim_id = ?17 AND revision = ?18 AND created_at = ?19 RETURNING ",
     columns!()
 );
 
