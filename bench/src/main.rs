@@ -6,6 +6,7 @@ mod fill;
 mod growth;
 mod maintenance;
 mod measure;
+mod outbox;
 mod work;
 
 use std::path::PathBuf;
@@ -57,6 +58,12 @@ enum Part {
         #[arg(long, default_value_t = 10_000_000)]
         most: u64,
     },
+    /// Events per second against a bare loop, and a long backlog.
+    Outbox {
+        /// How many events wait.
+        #[arg(long, default_value_t = 100_000)]
+        backlog: u64,
+    },
 }
 
 #[tokio::main]
@@ -65,6 +72,7 @@ async fn main() -> Result<(), Error> {
     match options.part {
         Some(Part::Maintenance { records }) => return maintenance::run(&options, records).await,
         Some(Part::Growth { most }) => return growth::run(&options, most).await,
+        Some(Part::Outbox { backlog }) => return outbox::run(&options, backlog).await,
         None => {}
     }
     let mut figures = Vec::new();

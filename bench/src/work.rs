@@ -51,7 +51,7 @@ struct Shop<S: Store> {
     turns: Semaphore,
 }
 
-const ORDER: &str = "INSERT INTO orders (sku, quantity) VALUES ('book', 1)";
+pub(crate) const ORDER: &str = "INSERT INTO orders (sku, quantity) VALUES ('book', 1)";
 
 async fn shop<S: Store>(pool: sqlx::Pool<S>, writers: usize) -> Result<Shop<S>, Error> {
     let guard = IdempotencyMutationGuard::builder(pool).migrate().build().await?;
@@ -77,8 +77,8 @@ pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work
     shop(pool, 1).await
 }
 
-/// A database of its own on the server.
-pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work + use<>, Error> {
+/// A database of its own on the server, with the table of orders.
+pub(crate) async fn pool_on_postgres(url: &str, connections: u32) -> Result<PgPool, Error> {
     let options = PgConnectOptions::from_str(url)?;
     let name = format!("bench_{:016x}", fastrand::u64(..));
     options.connect().await?.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await?;
@@ -88,13 +88,19 @@ pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work
         .await?;
     pool.execute("CREATE TABLE orders (id bigserial PRIMARY KEY, sku text NOT NULL, quantity int NOT NULL)")
         .await?;
+    Ok(pool)
+}
+
+/// The work on a database of its own.
+pub(crate) async fn on_postgres(url: &str, connections: u32) -> Result<impl Work + use<>, Error> {
+    let pool = pool_on_postgres(url, connections).await?;
     pool.execute("CREATE TABLE plain_records (tenant text, usr text, route text, k text, hash text NOT NULL, code int NOT NULL, body bytea NOT NULL, expires_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, usr, route, k))").await?;
     pool.execute("CREATE INDEX ON plain_records (expires_at)").await?;
     shop(pool, Semaphore::MAX_PERMITS).await
 }
 
-/// A database of its own on the server.
-pub(crate) async fn on_mysql(url: &str, connections: u32) -> Result<impl Work + use<>, Error> {
+/// A database of its own on the server, with the table of orders.
+pub(crate) async fn pool_on_mysql(url: &str, connections: u32) -> Result<MySqlPool, Error> {
     let options = MySqlConnectOptions::from_str(url)?;
     let name = format!("bench_{:016x}", fastrand::u64(..));
     options.connect().await?.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await?;
@@ -106,6 +112,12 @@ pub(crate) async fn on_mysql(url: &str, connections: u32) -> Result<impl Work + 
         "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, sku TEXT NOT NULL, quantity INT NOT NULL)",
     )
     .await?;
+    Ok(pool)
+}
+
+/// The work on a database of its own.
+pub(crate) async fn on_mysql(url: &str, connections: u32) -> Result<impl Work + use<>, Error> {
+    let pool = pool_on_mysql(url, connections).await?;
     pool.execute("CREATE TABLE plain_records (k VARCHAR(64) PRIMARY KEY, hash TEXT NOT NULL, code INT NOT NULL, body BLOB NOT NULL)").await?;
     shop(pool, Semaphore::MAX_PERMITS).await
 }

@@ -31,6 +31,8 @@ enum Part {
     Maintenance(Short),
     /// Measure claims and replays among few and many records; takes up to 12 GB of disk.
     Growth(Short),
+    /// Measure events per second against a bare loop, and how a long backlog drains.
+    Outbox(Short),
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,6 +52,7 @@ pub(crate) async fn run(root: &Path, options: &Options) -> Result<bool> {
         Some(Part::Compile(options)) => return compile::run(root, options).await,
         Some(Part::Maintenance(short)) => Some(("maintenance", short)),
         Some(Part::Growth(short)) => Some(("growth", short)),
+        Some(Part::Outbox(short)) => Some(("outbox", short)),
         None => None,
     };
     let server = postgres::Server::start().await?;

@@ -354,7 +354,7 @@ impl Type<Postgres> for Timestamp {
 /// 2000-01-01, where PostgreSQL's clock begins, in microseconds since 1970-01-01.
 const EPOCH: i64 = 946_684_800_000_000;
 
-impl<'q> sqlx::Encode<'q, Postgres> for Timestamp {
+impl sqlx::Encode<'_, Postgres> for Timestamp {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, sqlx::error::BoxDynError> {
         sqlx::Encode::<Postgres>::encode(self.as_micros().saturating_sub(EPOCH), buffer)
     }

@@ -17,14 +17,16 @@ macro_rules! held {
     };
 }
 
-/// How an event is taken; the row lock of the `due` it is joined with lets one taker through.
+/// How an event is taken; the row lock of the `due` it is joined with lets one taker through. Its commit is not waited
+/// for: a taking that a crash of the server undoes is fenced like one that another has followed.
 macro_rules! taken {
     () => {
         concat!(
             "UPDATE idempotency_outbox_events AS event SET claim_id = $1, attempt = event.attempt + 1, ",
             "deliveries = event.deliveries + 1, ",
             "due_at = statement_timestamp() + interval '1 millisecond' * $2::bigint ",
-            "FROM due WHERE event.sequence = due.sequence RETURNING ",
+            "FROM due CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true) AS waits) AS commit ",
+            "WHERE event.sequence = due.sequence AND commit.waits = 'off' RETURNING ",
             columns!()
         )
     };
