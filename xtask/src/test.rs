@@ -75,7 +75,13 @@ async fn run_gate(root: &Path, gate: &Gate) -> Result<Outcome> {
             line.push("cargo".to_owned());
             line.extend_from_slice(arguments);
             println!("\n== {}: {}", gate.name, line.join(" "));
-            run_cargo(root, arguments, variables).await
+            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            run_program(root, cargo.as_ref(), arguments, variables).await
+        }
+        Work::Program { name, arguments } => {
+            println!("\n== {}: {name} {}", gate.name, arguments.join(" "));
+            // Beside this program, as cargo has built both.
+            run_program(root, &std::env::current_exe()?.with_file_name(name), arguments, &[]).await
         }
     };
     let passed = passed.inspect_err(|error| eprintln!("error: {error}"))?;
@@ -88,10 +94,15 @@ async fn run_gate(root: &Path, gate: &Gate) -> Result<Outcome> {
     Ok(if passed { Outcome::Passed } else { Outcome::Failed })
 }
 
-async fn run_cargo(root: &Path, arguments: &[String], variables: &[(&'static str, String)]) -> Result<bool> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+async fn run_program(
+    root: &Path,
+    program: &Path,
+    arguments: &[String],
+    variables: &[(&'static str, String)],
+) -> Result<bool> {
+    let mut command = Command::new(program);
     command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
-    // A group of its own, so that the test programs that cargo starts can be stopped with it.
+    // A group of its own, so that the programs that it starts can be stopped with it.
     let mut child = command.current_dir(root).stdin(Stdio::null()).process_group(0).spawn()?;
     let mut group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
     let status = child.wait().await?;
