@@ -12,4 +12,6 @@ mod release;
 mod schema;
 mod secrets;
 mod sweeps;
+#[cfg(feature = "tls")]
+mod tls;
 mod watch;
