@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::encryption::OpenError;
 use crate::fingerprint::FingerprintError;
 use crate::key::KeyError;
 use crate::policy::PolicyError;
@@ -83,6 +84,15 @@ pub enum Error {
         /// What did not fit.
         reason: String,
     },
+    /// What is stored is sealed and this guard cannot open it. The body does not run again.
+    #[error(transparent)]
+    Sealed(#[from] OpenError),
+    /// This user began as many new requests as the guard allows in its span of time. The body has not run.
+    #[error("this user began too many new requests: send the same request again later")]
+    TooManyRequests {
+        /// When the next one is let through.
+        retry_after: Duration,
+    },
     /// The body panicked; it was rolled back where it could be, and recorded as failed.
     #[error("the request failed")]
     Panicked,
@@ -141,6 +151,8 @@ impl Error {
             | Self::CommitUnknown
             | Self::Lost => "IDEMPOTENCY_STORE_UNAVAILABLE",
             Self::Fingerprint(_) => "IDEMPOTENCY_REQUEST_INVALID",
+            Self::Sealed(_) => "IDEMPOTENCY_ANSWER_SEALED",
+            Self::TooManyRequests { .. } => "IDEMPOTENCY_TOO_MANY_REQUESTS",
             Self::Panicked => "IDEMPOTENCY_HANDLER_FAILED",
             Self::TransactionAborted
             | Self::Nested { .. }
@@ -158,6 +170,7 @@ impl Error {
         match self {
             Self::InProgress { .. } | Self::OutcomeUnknown | Self::Failed => 409,
             Self::Conflict { .. } => 422,
+            Self::TooManyRequests { .. } => 429,
             Self::KeyRequired | Self::KeyMalformed { .. } | Self::Key(_) | Self::Fingerprint(_) => 400,
             Self::UnknownFingerprint
             | Self::StoreUnavailable(_)
@@ -171,6 +184,7 @@ impl Error {
             | Self::NotClaimed
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }
+            | Self::Sealed(_)
             | Self::Scope(_)
             | Self::Policy(_) => 500,
         }
@@ -186,7 +200,7 @@ impl Error {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::InProgress { retry_after } => Some(*retry_after),
+            Self::InProgress { retry_after } | Self::TooManyRequests { retry_after } => Some(*retry_after),
             Self::UnknownFingerprint
             | Self::StoreUnavailable(_)
             | Self::Overloaded

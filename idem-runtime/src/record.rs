@@ -10,6 +10,10 @@ use uuid::Uuid;
 use crate::key::RecordKey;
 use crate::policy::Terms;
 
+mod sealed;
+
+pub use sealed::{Sealed, sealed_key_id};
+
 /// A moment of the database's clock, in microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -97,6 +101,8 @@ pub enum AnswerBody {
     Kept(Vec<u8>),
     /// It was over the storage limit; a replay goes without it and says so.
     Omitted,
+    /// Headers, content type and body are sealed; only a guard with the key can give them.
+    Sealed(Sealed),
 }
 
 /// An answer as it is replayed: status, chosen headers in order, content type, body.

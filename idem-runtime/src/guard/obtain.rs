@@ -45,7 +45,8 @@ impl<S: Store> Inner<S> {
                     if let Some(reading) = self.wait_for_twin(&call, deadline).await
                         && self.judge(&call, &reading) == Decision::Replay
                     {
-                        return Ok(Obtained::Recorded(Box::new(reading.record.clone())));
+                        let record = self.from_store(reading.record.clone())?;
+                        return Ok(Obtained::Recorded(record));
                     }
                 }
                 Claimed::Met(decision, reading) => {
@@ -115,7 +116,7 @@ impl<S: Store> Inner<S> {
     ) -> Result<Box<Record>, Error> {
         let Reading { record, now } = reading;
         match decision {
-            Decision::Replay => Ok(Box::new(record)),
+            Decision::Replay => Ok(self.from_store(record)?),
             Decision::InProgress { until } => Err(Error::in_progress(now.until(until))),
             Decision::OutcomeUnknown => Err(Error::OutcomeUnknown),
             Decision::Failed => Err(Error::Failed),
