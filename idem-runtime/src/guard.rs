@@ -27,6 +27,7 @@ use crate::record::Answer;
 use crate::record::Reading;
 use crate::store::Store;
 
+mod allowance;
 mod announce;
 mod builder;
 mod claim;
@@ -133,6 +134,7 @@ pub(crate) struct Inner<S: Store> {
     /// On a database with one writer, writers of this process take turns here, in order.
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
+    allowance: Option<allowance::Allowance>,
     seen: seen::Seen,
     tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
@@ -156,7 +158,8 @@ impl<S: Store> Inner<S> {
             patience: builder.patience,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
-            waiters: waiters::Waiters::default(),
+            waiters: waiters::Waiters::new(builder.max_waiters, builder.max_waiters_per_key),
+            allowance: builder.allowance.map(|(records, span)| allowance::Allowance::new(records, span)),
             seen: seen::Seen::default(),
             tasks: TaskTracker::new(),
             draining: tokio::sync::Mutex::new(()),

@@ -5,6 +5,7 @@ use crate::record::{Record, Status};
 
 /// The associated data of one ciphertext.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "encryption"), expect(dead_code, reason = "only keys read it"))]
 pub(crate) struct Binding(String);
 
 impl Binding {

@@ -27,6 +27,9 @@ pub struct GuardBuilder<S: Store> {
     pub(super) max_answer: usize,
     pub(super) patience: Duration,
     pub(super) max_detached: usize,
+    pub(super) max_waiters: usize,
+    pub(super) max_waiters_per_key: usize,
+    pub(super) allowance: Option<(u32, Duration)>,
     pub(super) event_headers: Option<EventHeaders>,
     migrate: bool,
     allow_unsafe_settings: bool,
@@ -43,6 +46,9 @@ impl<S: Store> GuardBuilder<S> {
             max_answer: 1024 * 1024,
             patience: Duration::from_secs(10),
             max_detached: 1024,
+            max_waiters: 4096,
+            max_waiters_per_key: 256,
+            allowance: None,
             event_headers: None,
             migrate: false,
             allow_unsafe_settings: false,
@@ -129,6 +135,34 @@ impl<S: Store> GuardBuilder<S> {
     #[cfg(feature = "axum")]
     pub fn max_detached(mut self, handlers: usize) -> Self {
         self.max_detached = handlers.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// How many duplicates of this process may wait for their twins, in all and on one key; 4096 and 256 unless set.
+    ///
+    /// One more gets [`Error::InProgress`](crate::Error::InProgress) at once, as where the policy says no `wait`.
+    pub fn max_waiters(mut self, in_all: usize, on_one_key: usize) -> Self {
+        (self.max_waiters, self.max_waiters_per_key) = (in_all, on_one_key);
+        self
+    }
+
+    /// How many new records one user may begin in this process within `span`: all at once, or evenly. No limit
+    /// unless set.
+    ///
+    /// One more is refused with [`Error::TooManyRequests`](crate::Error::TooManyRequests), 429 with `Retry-After`, and
+    /// its body does not run. What has a record already is not refused: a retry gets its answer. Outbox handlers and
+    /// operations inside others do not count. With `records` as the limit, `n` processes and a `ttl`, a user has at
+    /// most `n * records * (1 + ttl / span)` records.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use idem_runtime::sqlite::Guard;
+    /// # fn build(pool: sqlx::SqlitePool) {
+    /// Guard::builder(pool).max_new_records_per_user(600, Duration::from_secs(60));
+    /// # }
+    /// ```
+    pub fn max_new_records_per_user(mut self, records: u32, span: Duration) -> Self {
+        self.allowance = Some((records, span));
         self
     }
 
