@@ -12,10 +12,10 @@ mod frame;
 mod keys;
 mod sealing;
 
+pub use crate::record::{Sealed, sealed_key_id};
 pub(crate) use binding::Binding;
 #[cfg(feature = "encryption")]
 pub use keys::{AnswerKeys, AnswerKeysError};
-pub use crate::record::{Sealed, sealed_key_id};
 pub(crate) use sealing::{NotSealed, Sealing};
 
 /// Why something sealed could not be opened.

@@ -94,8 +94,8 @@ pub struct FencingToken {
     pub claim_id: Uuid,
 }
 
-/// What is kept of the body of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is kept of the body of an answer; `Debug` shows its length alone.
+#[derive(Clone, PartialEq, Eq)]
 pub enum AnswerBody {
     /// The exact bytes.
     Kept(Vec<u8>),
@@ -105,8 +105,20 @@ pub enum AnswerBody {
     Sealed(Sealed),
 }
 
+impl fmt::Debug for AnswerBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept(bytes) => write!(f, "Kept({} bytes)", bytes.len()),
+            Self::Omitted => f.write_str("Omitted"),
+            Self::Sealed(sealed) => sealed.fmt(f),
+        }
+    }
+}
+
 /// An answer as it is replayed: status, chosen headers in order, content type, body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` shows neither the values of headers nor the body: they may hold secrets, and records end up in logs.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status, or the status that a service function was declared with.
     pub code: u16,
@@ -116,6 +128,18 @@ pub struct Answer {
     pub content_type: Option<String>,
     /// The body.
     pub body: AnswerBody,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Answer")
+            .field("code", &self.code)
+            .field("headers", &names)
+            .field("content_type", &self.content_type)
+            .field("body", &self.body)
+            .finish()
+    }
 }
 
 impl Answer {

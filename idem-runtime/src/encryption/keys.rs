@@ -123,7 +123,8 @@ impl Key {
             return Err(AnswerKeysError::Id);
         }
         let length = key.len();
-        let cipher = XChaCha20Poly1305::new_from_slice(key).map_err(|_| AnswerKeysError::Length { length })?;
+        let cipher =
+            XChaCha20Poly1305::new_from_slice(key).map_err(|_| AnswerKeysError::Length { length })?;
         Ok(Self { id: id.to_owned(), cipher })
     }
 }

@@ -54,9 +54,7 @@ fn stored(sealing: &Sealing, mut record: Record, plain: &Answer) -> Record {
 #[test]
 fn a_sealed_answer_opens_byte_for_byte() {
     let sealing = sealing("k1", 1);
-    for body in
-        [AnswerBody::Kept((0..=255).collect()), AnswerBody::Kept(Vec::new()), AnswerBody::Omitted]
-    {
+    for body in [AnswerBody::Kept((0..=255).collect()), AnswerBody::Kept(Vec::new()), AnswerBody::Omitted] {
         let plain = answer(body);
         let record = stored(&sealing, record("acme", "ann"), &plain);
         let kept = record.answer.as_ref().unwrap();

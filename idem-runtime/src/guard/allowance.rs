@@ -84,10 +84,7 @@ fn is_limited(key: &RecordKey) -> bool {
 
 impl<S: Store> Inner<S> {
     /// Claims, unless that made one record too many of this user: what has a record gets what that says.
-    pub(super) async fn claim_as_allowed(
-        self: &Arc<Self>,
-        call: Arc<Call>,
-    ) -> Result<Claimed<S>, Error> {
+    pub(super) async fn claim_as_allowed(self: &Arc<Self>, call: Arc<Call>) -> Result<Claimed<S>, Error> {
         let key = call.claim.key.clone();
         let Some(allowance) = self.allowance.as_ref().filter(|_| is_limited(&key)) else {
             return self.claim(call).await;

@@ -98,11 +98,7 @@ impl<S: Store> Inner<S> {
         self.refuse_or_replay(call, decision, (*reading).clone())
     }
 
-    async fn wait_for_twin(
-        &self,
-        call: &Call,
-        deadline: Instant,
-    ) -> Result<Option<Arc<Reading>>, Crowded> {
+    async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Result<Option<Arc<Reading>>, Crowded> {
         let key = &call.claim.key;
         let look = || self.look(key).boxed();
         let done = |reading: &Reading| !matches!(self.judge(call, reading), Decision::InProgress { .. });

@@ -37,7 +37,8 @@ impl<S: Outbox> Mutation<S> {
         let publishing = self.publishing();
         let prepared = event.prepare(self.record_key().scope(), publishing.headers.as_ref());
         let event = prepared.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-        let event = sealed::seal(&publishing.sealing, event).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        let event =
+            sealed::seal(&publishing.sealing, event).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         S::publish(self, &event).await?;
         self.published(event.id);
         Ok(event.id)
