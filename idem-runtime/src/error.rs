@@ -129,7 +129,18 @@ pub enum Error {
 /// The longest `Retry-After` that a refusal names: the twin may finish long before its lease ends.
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
+/// Why stored JSON cannot be read; serde's own text would show the value that does not fit.
+pub(crate) fn misfit(error: &serde_json::Error) -> String {
+    let what = if error.is_data() { "JSON of another shape" } else { "no whole JSON" };
+    format!("it is {what}, as line {} column {} shows", error.line(), error.column())
+}
+
 impl Error {
+    /// What is stored and cannot be read as the type that is asked for.
+    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
+        Self::ReplayUnreadable { reason: misfit(error) }
+    }
+
     /// The refusal of a duplicate whose twin holds the lease for `left`.
     pub(crate) fn in_progress(left: Duration) -> Self {
         Self::InProgress { retry_after: left.clamp(Duration::from_secs(1), LONGEST_RETRY) }

@@ -300,6 +300,6 @@ where
             bindings: record.bindings,
             expires_at: Some(record.expires_at),
         }),
-        Err(error) => Err(Error::ReplayUnreadable { reason: error.to_string() }.into()),
+        Err(error) => Err(Error::unreadable(&error).into()),
     }
 }

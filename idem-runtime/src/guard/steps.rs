@@ -236,7 +236,7 @@ impl<S: Store> Claim<S> {
         };
         let Some(steps) = steps else { return Ok(BTreeMap::new()) };
         let steps = inner.sealing().open_text(steps, &Binding::steps(record))?;
-        serde_json::from_str(&steps).map_err(|error| Error::ReplayUnreadable { reason: error.to_string() })
+        serde_json::from_str(&steps).map_err(|error| Error::unreadable(&error))
     }
 
     /// Keeps a value, as long as the attempt may run: its effect has happened.
@@ -266,7 +266,7 @@ fn with(finished: Option<&BTreeMap<String, String>>, name: &str, value: String) 
 }
 
 fn read<T: Recordable>(kept: &str) -> Result<T, Error> {
-    serde_json::from_str(kept).map_err(|error| Error::ReplayUnreadable { reason: error.to_string() })
+    serde_json::from_str(kept).map_err(|error| Error::unreadable(&error))
 }
 
 fn write<T: Recordable>(value: &T) -> Result<String, Error> {

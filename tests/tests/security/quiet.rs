@@ -118,6 +118,33 @@ async fn the_debug_of_public_types_shows_no_payload_no_answer_and_no_secret() {
     plain.run(&policy, other.of(CANARY).unwrap(), inside).await.unwrap();
 }
 
+/// Of stored JSON that does not fit, serde would say: invalid type: string "canary", expected u32.
+#[tokio::test]
+async fn an_answer_or_a_step_of_another_type_is_refused_without_being_shown() {
+    let fixture = OnSqlite::create().await;
+    let (guard, policy) = (fixture.guard(2).await, policy().retry_failed(true));
+    let scope = Scope::new("acme", "ann").unwrap();
+    run::<OnSqlite>(&guard, &policy, (&scope, "k"), CANARY, &AtomicU32::new(0)).await.unwrap();
+    let request = |key| guard.request(scope.clone(), IdempotencyKey::new(key).unwrap()).of("book").unwrap();
+    let number = async |_: &mut Mutation<sqlx::Sqlite>| Ok::<_, Error>(Success::new(7_u32));
+    let mut shown = vec![guard.run(&policy, request("k"), number).await.unwrap_err()];
+    for attempt in 0..2 {
+        let steps = guard.run_external(&policy, request("steps"), async |claim: &Claim<sqlx::Sqlite>| {
+            if attempt == 0 {
+                let _: String = claim.step("s", async |_| Ok::<_, Error>(CANARY.to_owned())).await?;
+                return Err(Error::Failed);
+            }
+            claim.step("s", async |_| Ok::<_, Error>(7_u32)).await.map(Success::new)
+        });
+        shown.push(steps.await.unwrap_err());
+    }
+    assert!(
+        matches!(shown[0], Error::ReplayUnreadable { .. })
+            && matches!(shown[2], Error::ReplayUnreadable { .. })
+    );
+    assert!(!format!("{shown:?} {} {}", shown[0], shown[2]).contains(CANARY), "{shown:?}");
+}
+
 /// The password of a database whose server is not there.
 #[tokio::test]
 async fn the_error_of_a_guard_that_cannot_be_built_has_no_password() {

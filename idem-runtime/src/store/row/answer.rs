@@ -72,10 +72,15 @@ impl Mark {
         }
         Some(match serde_json::from_str(headers) {
             Ok(Self { sealed: LAYOUT, key }) => Ok(key),
-            _ => Err(unreadable("response_headers", headers)),
+            _ => Err(alien()),
         })
     }
 }
+/// Headers that no version of this program wrote; the error does not show them, as it is logged.
+fn alien() -> sqlx::Error {
+    unreadable("response_headers", "another layout")
+}
+
 /// Headers as JSON pairs; each byte of a value is one character, so that no value is mangled.
 fn headers_to(headers: &[(String, Vec<u8>)]) -> Option<String> {
     if headers.is_empty() {
@@ -90,13 +95,12 @@ fn headers_to(headers: &[(String, Vec<u8>)]) -> Option<String> {
 
 fn headers_from(text: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, sqlx::Error> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    let pairs: Vec<(String, String)> =
-        serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    let pairs: Vec<(String, String)> = serde_json::from_str(text).map_err(|_| alien())?;
     pairs
         .into_iter()
         .map(|(name, value)| {
             let bytes: Result<Vec<u8>, _> = value.chars().map(u8::try_from).collect();
-            Ok((name, bytes.map_err(|_| unreadable("response_headers", &value))?))
+            Ok((name, bytes.map_err(|_| alien())?))
         })
         .collect()
 }
