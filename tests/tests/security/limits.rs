@@ -62,6 +62,7 @@ async fn one_duplicate_more_than_may_wait_is_told_to_come_again<F: Fixture>() {
             let (told, waits) = tokio::select! {
                 told = &mut one => (told, other),
                 told = &mut other => (told, one),
+                () = tokio::time::sleep(Duration::from_secs(30)) => panic!("both wait"),
             };
             let told = told.unwrap();
             assert!(matches!(told, Err(Error::InProgress { .. })), "{told:?}");

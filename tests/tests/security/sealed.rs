@@ -64,6 +64,8 @@ async fn what_is_sealed_is_replayed_continued_and_delivered<F: Fixture<S: Outbox
         assert_eq!(again.headers.get("content-type"), first.headers.get("content-type"));
     }
     assert_eq!(send(&app, "/step", "k", ANN).await.text(), CANARY, "its step was kept by the first attempt");
+    let again = send(&app, "/step", "k", ANN).await;
+    assert_eq!((again.text(), again.is_replay()), (CANARY, true), "the answer of the second attempt");
     let dispatcher = Dispatcher::builder(guard.clone()).build().await.unwrap();
     assert_eq!(dispatcher.deliver_due().await.unwrap().delivered, 1);
     assert_eq!(F::effects(guard.pool(), &format!("{CANARY} {CANARY}")).await, 1);
