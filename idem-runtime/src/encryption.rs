@@ -41,5 +41,6 @@ pub enum OpenError {
     },
 }
 
-#[cfg(all(test, feature = "encryption"))]
+#[cfg(test)]
+#[cfg(feature = "encryption")]
 mod tests;

@@ -39,7 +39,7 @@ enum Command {
     Mariadb,
     /// Check the layout of the source tree.
     Tidy,
-    /// Write a bill of materials (CycloneDX) of what ships, and check that nothing of it is missing.
+    /// Write a bill of materials, as `CycloneDX` has it, of what ships, and check that nothing of it is missing.
     Sbom,
     /// Measure the guard against the same work without it, in interleaved slots of one run.
     Bench(bench::Options),

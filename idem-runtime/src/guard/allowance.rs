@@ -47,9 +47,9 @@ impl Allowance {
     fn take(&self, scope: &Scope, now: Instant) -> Result<(), Duration> {
         let mut users = self.users();
         let at = users.at.get(scope).map_or(now, |at| (*at).max(now));
-        let owed = at - now;
-        if owed > self.burst {
-            return Err(owed - self.burst);
+        let over = (at - now).saturating_sub(self.burst);
+        if !over.is_zero() {
+            return Err(over);
         }
         if users.at.len() >= users.most {
             users.at.retain(|_, at| *at > now);

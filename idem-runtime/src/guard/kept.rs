@@ -42,7 +42,7 @@ impl<S: Store> Inner<S> {
     }
 
     /// The record with its answer as the body gave it.
-    pub(super) fn from_store(&self, mut record: Record) -> Result<Box<Record>, OpenError> {
+    pub(super) fn opened(&self, mut record: Record) -> Result<Box<Record>, OpenError> {
         let opened = self.sealing().open_answer(&record);
         record.answer = opened.inspect_err(|error| {
             tracing::error!(%error, route = %record.key.route(), "a recorded answer cannot be opened");

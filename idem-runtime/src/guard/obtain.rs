@@ -45,7 +45,7 @@ impl<S: Store> Inner<S> {
                     drop(place);
                     match self.wait_for_twin(&call, deadline).await {
                         Ok(Some(reading)) if self.judge(&call, &reading) == Decision::Replay => {
-                            let record = self.from_store(reading.record.clone())?;
+                            let record = self.opened(reading.record.clone())?;
                             return Ok(Obtained::Recorded(record));
                         }
                         Ok(_) => {}
@@ -121,7 +121,7 @@ impl<S: Store> Inner<S> {
     ) -> Result<Box<Record>, Error> {
         let Reading { record, now } = reading;
         match decision {
-            Decision::Replay => Ok(self.from_store(record)?),
+            Decision::Replay => Ok(self.opened(record)?),
             Decision::InProgress { until } => Err(Error::in_progress(now.until(until))),
             Decision::OutcomeUnknown => Err(Error::OutcomeUnknown),
             Decision::Failed => Err(Error::Failed),
