@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::encryption::OpenError;
 use crate::fingerprint::FingerprintError;
 use crate::key::KeyError;
 use crate::policy::PolicyError;
@@ -83,6 +84,15 @@ pub enum Error {
         /// What did not fit.
         reason: String,
     },
+    /// What is stored is sealed and this guard cannot open it. The body does not run again.
+    #[error(transparent)]
+    Sealed(#[from] OpenError),
+    /// This user began as many new requests as the guard allows in its span of time. The body has not run.
+    #[error("this user began too many new requests: send the same request again later")]
+    TooManyRequests {
+        /// When the next one is let through.
+        retry_after: Duration,
+    },
     /// The body panicked; it was rolled back where it could be, and recorded as failed.
     #[error("the request failed")]
     Panicked,
@@ -119,7 +129,18 @@ pub enum Error {
 /// The longest `Retry-After` that a refusal names: the twin may finish long before its lease ends.
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
+/// Why stored JSON cannot be read; serde's own text would show the value that does not fit.
+pub(crate) fn misfit(error: &serde_json::Error) -> String {
+    let what = if error.is_data() { "JSON of another shape" } else { "no whole JSON" };
+    format!("it is {what}, as line {} column {} shows", error.line(), error.column())
+}
+
 impl Error {
+    /// What is stored and cannot be read as the type that is asked for.
+    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
+        Self::ReplayUnreadable { reason: misfit(error) }
+    }
+
     /// The refusal of a duplicate whose twin holds the lease for `left`.
     pub(crate) fn in_progress(left: Duration) -> Self {
         Self::InProgress { retry_after: left.clamp(Duration::from_secs(1), LONGEST_RETRY) }
@@ -141,6 +162,8 @@ impl Error {
             | Self::CommitUnknown
             | Self::Lost => "IDEMPOTENCY_STORE_UNAVAILABLE",
             Self::Fingerprint(_) => "IDEMPOTENCY_REQUEST_INVALID",
+            Self::Sealed(_) => "IDEMPOTENCY_ANSWER_SEALED",
+            Self::TooManyRequests { .. } => "IDEMPOTENCY_TOO_MANY_REQUESTS",
             Self::Panicked => "IDEMPOTENCY_HANDLER_FAILED",
             Self::TransactionAborted
             | Self::Nested { .. }
@@ -158,6 +181,7 @@ impl Error {
         match self {
             Self::InProgress { .. } | Self::OutcomeUnknown | Self::Failed => 409,
             Self::Conflict { .. } => 422,
+            Self::TooManyRequests { .. } => 429,
             Self::KeyRequired | Self::KeyMalformed { .. } | Self::Key(_) | Self::Fingerprint(_) => 400,
             Self::UnknownFingerprint
             | Self::StoreUnavailable(_)
@@ -171,6 +195,7 @@ impl Error {
             | Self::NotClaimed
             | Self::AnswerNotRecordable { .. }
             | Self::ReplayUnreadable { .. }
+            | Self::Sealed(_)
             | Self::Scope(_)
             | Self::Policy(_) => 500,
         }
@@ -186,7 +211,7 @@ impl Error {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::InProgress { retry_after } => Some(*retry_after),
+            Self::InProgress { retry_after } | Self::TooManyRequests { retry_after } => Some(*retry_after),
             Self::UnknownFingerprint
             | Self::StoreUnavailable(_)
             | Self::Overloaded

@@ -14,16 +14,20 @@ use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use crate::encryption::Sealing;
 use crate::error::Error;
 use crate::fingerprint::Keyring;
 #[cfg(feature = "axum")]
 use crate::guard::uninterrupted::Uninterrupted;
 use crate::key::{IdempotencyKey, RecordKey, Scope};
-use crate::mutation::{EventHeaders, Mutation};
+use crate::mutation::{Mutation, Publishing};
 use crate::policy::{Defaults, Policy};
+#[cfg(feature = "axum")]
+use crate::record::Answer;
 use crate::record::Reading;
 use crate::store::Store;
 
+mod allowance;
 mod announce;
 mod builder;
 mod claim;
@@ -31,6 +35,7 @@ mod counted;
 mod engine;
 mod external;
 mod held;
+mod kept;
 mod lane;
 mod nesting;
 mod obtain;
@@ -116,11 +121,12 @@ impl<S: Store> Clone for IdempotencyMutationGuard<S> {
 #[derive(Debug)]
 pub(crate) struct Inner<S: Store> {
     pool: sqlx::Pool<S>,
-    pub(crate) event_headers: Option<EventHeaders>,
+    pub(crate) publishing: Publishing,
     pub(crate) announcements: announce::Announcements,
     defaults: Defaults,
     keyring: Keyring,
     max_answer: usize,
+    redact: Option<kept::Redact>,
     /// The longest that one statement of ours may take before its connection is given up.
     patience: Duration,
     /// Tells this guard's open operations from those of other guards.
@@ -128,6 +134,7 @@ pub(crate) struct Inner<S: Store> {
     /// On a database with one writer, writers of this process take turns here, in order.
     turns: Option<Arc<Semaphore>>,
     waiters: waiters::Waiters,
+    allowance: Option<allowance::Allowance>,
     seen: seen::Seen,
     tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
@@ -139,15 +146,20 @@ impl<S: Store> Inner<S> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
             pool,
-            event_headers: builder.event_headers.clone(),
+            publishing: Publishing {
+                headers: builder.event_headers.clone(),
+                sealing: builder.sealing.clone(),
+            },
             announcements: announce::Announcements::default(),
             defaults: builder.defaults,
             keyring: builder.keyring.clone(),
             max_answer: builder.max_answer,
+            redact: builder.redact.clone(),
             patience: builder.patience,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             turns: S::SINGLE_WRITER.then(|| Arc::new(Semaphore::new(1))),
-            waiters: waiters::Waiters::default(),
+            waiters: waiters::Waiters::new(builder.max_waiters, builder.max_waiters_per_key),
+            allowance: builder.allowance.map(|(records, span)| allowance::Allowance::new(records, span)),
             seen: seen::Seen::default(),
             tasks: TaskTracker::new(),
             draining: tokio::sync::Mutex::new(()),
@@ -160,6 +172,11 @@ impl<S: Store> Inner<S> {
     /// The pool that the guard was built over.
     pub(crate) fn pool(&self) -> &sqlx::Pool<S> {
         &self.pool
+    }
+
+    /// What answers, steps and events are sealed with.
+    pub(crate) fn sealing(&self) -> &Sealing {
+        &self.publishing.sealing
     }
 }
 
@@ -226,7 +243,7 @@ impl<S: Store> IdempotencyMutationGuard<S> {
         Operation::new(self, policy, Ok(request))
     }
 
-    /// The record of one key and the database's time, for tools and tests.
+    /// The record of one key and the database's time, for tools and tests; a sealed answer stays sealed.
     pub async fn read(&self, key: &RecordKey) -> Result<Option<Reading>, Error> {
         let mut connection = self.0.connection().await.map_err(unavailable)?;
         self.0.timed(Statement::Read, S::read(&mut connection, key)).await.map_err(unavailable)
@@ -253,9 +270,9 @@ impl<S: Store> IdempotencyMutationGuard<S> {
 /// What the axum layer needs.
 #[cfg(feature = "axum")]
 impl<S: Store> IdempotencyMutationGuard<S> {
-    /// The largest answer body that is stored, in bytes.
-    pub(crate) fn max_answer_bytes(&self) -> usize {
-        self.0.max_answer
+    /// Whether an answer may be stored with its body.
+    pub(crate) fn fits(&self, answer: &Answer) -> bool {
+        self.0.fits(answer)
     }
 
     /// Runs `work` in the task of its request, and to its end in one of its own if the request goes after the

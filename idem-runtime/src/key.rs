@@ -139,6 +139,11 @@ impl IdempotencyKey {
         Self(format!("{kind} {}", hex_digest(kind, parts)))
     }
 
+    /// Whether it is the key of an operation inside another one.
+    pub(crate) fn is_child(&self) -> bool {
+        self.0.starts_with("child ")
+    }
+
     /// A key that a database holds: it was checked when it was written.
     pub(crate) fn stored(key: String) -> Self {
         Self(key)
@@ -200,6 +205,11 @@ impl Route {
         check("event type", event, 120, ROUTE_CHARACTERS, is_route_character)?;
         check("handler key", handler_key, 110, ROUTE_CHARACTERS, is_route_character)?;
         Ok(Self(format!("outbox:{event}:{version}:{handler_key}")))
+    }
+
+    /// Whether it is the route of an outbox handler.
+    pub(crate) fn is_outbox(&self) -> bool {
+        self.0.starts_with("outbox:")
     }
 
     /// A route that a database holds: it was checked when it was written.

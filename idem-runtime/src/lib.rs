@@ -28,6 +28,7 @@
 pub mod axum;
 mod decision;
 mod diagnosis;
+pub mod encryption;
 mod error;
 pub mod fingerprint;
 mod guard;
@@ -237,7 +238,7 @@ pub use maintenance::{Maintenance, MaintenanceHandle};
 pub use mutation::Mutation;
 pub use policy::{Defaults, Mode, OnLapse, Policy, PolicyError, Terms};
 pub use read_pool::{ReadConnection, ReadPool, ReadPoolError, ReadStore};
-pub use record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp};
+pub use record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Sealed, Status, Timestamp};
 
 /// The guard on SQLite, which is compiled in.
 #[cfg(feature = "sqlite")]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
+use crate::encryption::Sealing;
 use crate::key::RecordKey;
 use crate::record::{Bindings, Record};
 use crate::store::{ConnectionOf, Store, StoreResult};
@@ -23,9 +24,16 @@ pub struct Mutation<S: Store> {
     connection: Option<PoolConnection<S>>,
     record: Box<Record>,
     bindings: Bindings,
-    event_headers: Option<EventHeaders>,
+    publishing: Publishing,
     has_published: bool,
     ended: bool,
+}
+
+/// What becomes of each event before it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Publishing {
+    pub(crate) headers: Option<EventHeaders>,
+    pub(crate) sealing: Sealing,
 }
 
 /// What adds headers to each event, such as the context of a trace.
@@ -48,7 +56,7 @@ impl<S: Store> Mutation<S> {
     pub(crate) async fn begin(
         mut connection: PoolConnection<S>,
         record: Box<Record>,
-        event_headers: Option<EventHeaders>,
+        publishing: Publishing,
     ) -> StoreResult<Self> {
         if let Err(error) = S::begin(&mut connection, record.token, &record.terms).await {
             // BEGIN may have been carried out although its reply is an error.
@@ -59,7 +67,7 @@ impl<S: Store> Mutation<S> {
             connection: Some(connection),
             record,
             bindings: Bindings::default(),
-            event_headers,
+            publishing,
             has_published: false,
             ended: false,
         })
@@ -87,9 +95,9 @@ impl<S: Store> Mutation<S> {
         self.bindings.outbox_event_id = Some(outbox_event_id.into());
     }
 
-    /// What adds headers to the events of this transaction.
-    pub(crate) fn event_headers(&self) -> Option<&EventHeaders> {
-        self.event_headers.as_ref()
+    /// What becomes of the events of this transaction before they are written.
+    pub(crate) fn publishing(&self) -> &Publishing {
+        &self.publishing
     }
 
     /// Notes that an event was written; the first is bound.

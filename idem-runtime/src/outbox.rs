@@ -21,6 +21,7 @@ mod publish;
 mod queue;
 mod registered;
 mod running;
+mod sealed;
 
 pub use delivery::Delivery;
 pub use dispatcher::{Dispatcher, DispatcherBuilder, DispatcherError};

@@ -10,6 +10,10 @@ use uuid::Uuid;
 use crate::key::RecordKey;
 use crate::policy::Terms;
 
+mod sealed;
+
+pub use sealed::{Sealed, sealed_key_id};
+
 /// A moment of the database's clock, in microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -90,17 +94,31 @@ pub struct FencingToken {
     pub claim_id: Uuid,
 }
 
-/// What is kept of the body of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is kept of the body of an answer; `Debug` shows its length alone.
+#[derive(Clone, PartialEq, Eq)]
 pub enum AnswerBody {
     /// The exact bytes.
     Kept(Vec<u8>),
     /// It was over the storage limit; a replay goes without it and says so.
     Omitted,
+    /// Headers, content type and body are sealed; only a guard with the key can give them.
+    Sealed(Sealed),
+}
+
+impl fmt::Debug for AnswerBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept(bytes) => write!(f, "Kept({} bytes)", bytes.len()),
+            Self::Omitted => f.write_str("Omitted"),
+            Self::Sealed(sealed) => sealed.fmt(f),
+        }
+    }
 }
 
 /// An answer as it is replayed: status, chosen headers in order, content type, body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` shows neither the values of headers nor the body: they may hold secrets, and records end up in logs.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status, or the status that a service function was declared with.
     pub code: u16,
@@ -110,6 +128,18 @@ pub struct Answer {
     pub content_type: Option<String>,
     /// The body.
     pub body: AnswerBody,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Answer")
+            .field("code", &self.code)
+            .field("headers", &names)
+            .field("content_type", &self.content_type)
+            .field("body", &self.body)
+            .finish()
+    }
 }
 
 impl Answer {

@@ -59,6 +59,9 @@ pub trait Fixture: Send + Sync + Sized + 'static {
         sql: &str,
     ) -> impl Future<Output = sqlx::Result<i64>> + Send;
 
+    /// Every cell of every table of the guard, as bytes, and whatever else lies on the disk within reach.
+    fn cells(pool: &Pool<Self::S>) -> impl Future<Output = Vec<Vec<u8>>> + Send;
+
     /// Lets `span` pass for all records, by moving their moments into the past.
     fn pass(pool: &Pool<Self::S>, span: Duration) -> impl Future<Output = ()> + Send;
 

@@ -60,6 +60,24 @@ impl Fixture for OnMysql {
         sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await
     }
 
+    async fn cells(pool: &MySqlPool) -> Vec<Vec<u8>> {
+        let columns: Vec<(Vec<u8>, Vec<u8>)> = sqlx::query_as(
+            "SELECT CAST(table_name AS BINARY), CAST(column_name AS BINARY) FROM information_schema.columns \
+             WHERE table_schema = DATABASE() AND table_name LIKE 'idempotency%'",
+        )
+        .fetch_all(pool)
+        .await
+        .expect("the columns are listed");
+        let mut cells = Vec::new();
+        for (table, column) in columns {
+            let (table, column) = (String::from_utf8_lossy(&table), String::from_utf8_lossy(&column));
+            let sql = format!("SELECT CAST({column} AS BINARY) FROM {table} WHERE {column} IS NOT NULL");
+            let column = sqlx::query_scalar::<_, Vec<u8>>(AssertSqlSafe(sql)).fetch_all(pool).await;
+            cells.extend(column.expect("a column"));
+        }
+        cells
+    }
+
     async fn pass(pool: &MySqlPool, span: Duration) {
         let micros = i64::try_from(span.as_micros()).expect("a span of a test");
         let columns = [

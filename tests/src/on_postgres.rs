@@ -59,6 +59,23 @@ impl Fixture for OnPostgres {
         sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await
     }
 
+    async fn cells(pool: &PgPool) -> Vec<Vec<u8>> {
+        let columns: Vec<(String, String, bool)> = sqlx::query_as(
+            "SELECT table_name::text, column_name::text, data_type = 'bytea' FROM information_schema.columns \
+             WHERE table_schema = current_schema() AND table_name LIKE 'idempotency%'",
+        )
+        .fetch_all(pool)
+        .await
+        .expect("the columns are listed");
+        let mut cells = Vec::new();
+        for (table, column, is_bytes) in columns {
+            let bytes = if is_bytes { column.clone() } else { format!("convert_to({column}::text, 'UTF8')") };
+            let sql = AssertSqlSafe(format!("SELECT {bytes} FROM {table} WHERE {column} IS NOT NULL"));
+            cells.extend(sqlx::query_scalar::<_, Vec<u8>>(sql).fetch_all(pool).await.expect("a column"));
+        }
+        cells
+    }
+
     async fn pass(pool: &PgPool, span: Duration) {
         sqlx::query(
             "UPDATE idempotency_records SET locked_until = locked_until - s.span, \

@@ -57,6 +57,29 @@ impl Fixture for OnSqlite {
         sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await
     }
 
+    async fn cells(pool: &SqlitePool) -> Vec<Vec<u8>> {
+        let columns: Vec<(String, String)> = sqlx::query_as(
+            "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c \
+             WHERE t.type = 'table' AND t.name LIKE 'idempotency%'",
+        )
+        .fetch_all(pool)
+        .await
+        .expect("the columns are listed");
+        let mut cells = Vec::new();
+        for (table, column) in columns {
+            let sql = format!("SELECT CAST({column} AS BLOB) FROM {table} WHERE {column} IS NOT NULL");
+            let column = sqlx::query_scalar::<_, Vec<u8>>(AssertSqlSafe(sql)).fetch_all(pool).await;
+            cells.extend(column.expect("a column"));
+        }
+        let file: String = sqlx::query_scalar("SELECT file FROM pragma_database_list WHERE name = 'main'")
+            .fetch_one(pool)
+            .await
+            .expect("it is a file");
+        cells.push(std::fs::read(format!("{file}-wal")).expect("the log is there"));
+        cells.push(std::fs::read(file).expect("the file is there"));
+        cells
+    }
+
     async fn pass(pool: &SqlitePool, span: Duration) {
         sqlx::query(
             "UPDATE idempotency_records SET locked_until = locked_until - ?1, expires_at = expires_at - ?1, \

@@ -55,6 +55,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo_deny("dependencies", "bans licenses sources"),
         // Apart from the others, as it alone needs the network.
         cargo_deny("advisories", "advisories"),
+        bill_of_materials(),
         // As the README has it.
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
         // What follows runs as it was built for the tests; built alone, each would be compiled a second time.
@@ -95,6 +96,15 @@ fn cargo_deny(name: &str, checks: &str) -> Gate {
         cargo(name, &format!("deny check {checks}"))
     } else {
         Gate { name: name.to_owned(), work: Work::LeftOut("cargo-deny is not installed") }
+    }
+}
+
+fn bill_of_materials() -> Gate {
+    let name = "bill of materials";
+    if on_path("cargo-cyclonedx").is_some() {
+        cargo(name, "xtask sbom")
+    } else {
+        Gate { name: name.to_owned(), work: Work::LeftOut("cargo-cyclonedx is not installed") }
     }
 }
 

@@ -9,6 +9,7 @@ mod gates;
 mod mariadb;
 mod packages;
 mod postgres;
+mod sbom;
 mod server;
 mod test;
 mod tidy;
@@ -38,6 +39,8 @@ enum Command {
     Mariadb,
     /// Check the layout of the source tree.
     Tidy,
+    /// Write a bill of materials, as `CycloneDX` has it, of what ships, and check that nothing of it is missing.
+    Sbom,
     /// Measure the guard against the same work without it, in interleaved slots of one run.
     Bench(bench::Options),
 }
@@ -80,6 +83,7 @@ async fn run(command: &Command) -> Result<bool> {
             keep("IDEM_TEST_MYSQL_URL", &server.url(), &server.log()).await
         }
         Command::Tidy => tidy::run(root),
+        Command::Sbom => sbom::run(root),
         Command::Bench(options) => bench::run(root, options).await,
     }
 }

@@ -113,9 +113,11 @@ impl<'a> From<&'a Reading> for RecordJson<'a> {
 pub(super) struct AnswerJson<'a> {
     response_code: u16,
     response_content_type: Option<&'a str>,
-    /// The text, or base64 where it is none; null when it was over the storage limit.
+    /// The text, or base64 where it is none; null when it was over the storage limit, and when it is sealed.
     response_body: Option<String>,
     response_body_encoding: Option<&'a str>,
+    /// The id of the key without which nobody can read the answer.
+    response_sealed_with: Option<&'a str>,
     task_id: Option<&'a str>,
     outbox_event_id: Option<&'a str>,
 }
@@ -123,17 +125,22 @@ pub(super) struct AnswerJson<'a> {
 impl<'a> AnswerJson<'a> {
     pub(super) fn new(record: &'a Record, answer: &'a Answer) -> Self {
         let (body, encoding) = match &answer.body {
-            AnswerBody::Omitted => (None, None),
+            AnswerBody::Omitted | AnswerBody::Sealed(_) => (None, None),
             AnswerBody::Kept(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => (Some(text.to_owned()), Some("utf-8")),
                 Err(_) => (Some(BASE64.encode(bytes)), Some("base64")),
             },
+        };
+        let sealed_with = match &answer.body {
+            AnswerBody::Sealed(sealed) => Some(sealed.key_id()),
+            AnswerBody::Kept(_) | AnswerBody::Omitted => None,
         };
         Self {
             response_code: answer.code,
             response_content_type: answer.content_type.as_deref(),
             response_body: body,
             response_body_encoding: encoding,
+            response_sealed_with: sealed_with,
             task_id: record.bindings.task_id.as_deref(),
             outbox_event_id: record.bindings.outbox_event_id.as_deref(),
         }

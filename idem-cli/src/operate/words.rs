@@ -80,12 +80,13 @@ pub(super) fn record(reading: &Reading) -> Vec<(&'static str, String)> {
     }
     rows.push(("life ends", relative(*now, record.expires_at)));
     if let Some(answer) = &record.answer {
-        let size = match &answer.body {
-            AnswerBody::Kept(bytes) => format!("{} bytes", bytes.len()),
-            AnswerBody::Omitted => "without its body".to_owned(),
-        };
         let kind = answer.content_type.as_deref().unwrap_or("no content type");
-        rows.push(("answer", format!("{}, {kind}, {size}", answer.code)));
+        let what = match &answer.body {
+            AnswerBody::Kept(bytes) => format!("{kind}, {} bytes", bytes.len()),
+            AnswerBody::Omitted => format!("{kind}, without its body"),
+            AnswerBody::Sealed(sealed) => format!("sealed with the key {}", sealed.key_id()),
+        };
+        rows.push(("answer", format!("{}, {what}", answer.code)));
     }
     let bound = [("task", &record.bindings.task_id), ("outbox event", &record.bindings.outbox_event_id)];
     for (name, id) in bound {
@@ -112,6 +113,10 @@ pub(super) fn body(reading: &Reading) -> String {
     match reading.record.answer.as_ref().map(|answer| &answer.body) {
         None => String::new(),
         Some(AnswerBody::Omitted) => "\n(the body was over the storage limit)\n".to_owned(),
+        Some(AnswerBody::Sealed(sealed)) => format!(
+            "\n(the answer is sealed with the key {}: only a guard that has it can give it)\n",
+            sealed.key_id()
+        ),
         Some(AnswerBody::Kept(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => format!("\n{}\n", harmless(text)),
             Err(_) => format!("\n({} bytes that are no text; --json gives them in base64)\n", bytes.len()),

@@ -10,6 +10,7 @@ mod outbox;
 mod pages;
 mod release;
 mod schema;
+mod sealed;
 mod secrets;
 mod sweeps;
 #[cfg(feature = "tls")]

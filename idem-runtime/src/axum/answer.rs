@@ -45,7 +45,7 @@ pub(super) struct NotKept {
 pub(super) async fn keep(
     response: Response,
     also: &[&'static str],
-    limit: usize,
+    fits: impl Fn(&Answer) -> bool,
 ) -> Result<(Response, Answer), NotKept> {
     let (mut parts, body) = response.into_parts();
     for ours in [REPLAYED, BODY_OMITTED, EXPIRES, STATUS, header::TRAILER] {
@@ -74,12 +74,15 @@ pub(super) async fn keep(
         .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
         .collect();
     let content_type = parts.headers.get(header::CONTENT_TYPE);
-    let answer = Answer {
+    let mut answer = Answer {
         code: parts.status.as_u16(),
         headers,
         content_type: content_type.map(|value| value.as_bytes().iter().copied().map(char::from).collect()),
-        body: if bytes.len() <= limit { AnswerBody::Kept(bytes.to_vec()) } else { AnswerBody::Omitted },
+        body: AnswerBody::Kept(bytes.to_vec()),
     };
+    if !fits(&answer) {
+        answer.body = AnswerBody::Omitted;
+    }
     Ok((Response::from_parts(parts, Body::from(bytes)), answer))
 }
 
@@ -100,6 +103,8 @@ pub(super) fn replay(record: Record) -> Option<Response> {
     set_expiry(headers, record.expires_at);
     match answer.body {
         AnswerBody::Kept(bytes) => *response.body_mut() = Body::from(bytes),
+        // What is sealed was opened before it comes here.
+        AnswerBody::Sealed(_) => return None,
         AnswerBody::Omitted => {
             headers.insert(BODY_OMITTED, HeaderValue::from_static("omitted"));
         }

@@ -54,7 +54,7 @@ pub async fn judge<S: Store>(
     }
     let status = response.status();
     let failed = is_err || status.is_client_error() || status.is_server_error();
-    match answer::keep(response, headers, guard.max_answer_bytes()).await {
+    match answer::keep(response, headers, |answer| guard.fits(answer)).await {
         Ok((response, answer)) if failed => Verdict::Failed { error: response, answer: Some(answer) },
         Ok((response, answer)) => Verdict::Succeeded { value: response, answer, bindings },
         // A failure is a failure whether or not its answer can be kept.

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::encryption::Sealing;
 use crate::fingerprint::Keyring;
+use crate::guard::kept::Redact;
 use crate::guard::{IdempotencyMutationGuard, Inner};
+use crate::key::Route;
 use crate::mutation::EventHeaders;
 use crate::policy::{Defaults, Mode, Policy, PolicyError};
+use crate::record::Answer;
 use crate::registry::{DuplicateRoute, unique_routes};
 use crate::store::{Store, UnsafeSetting};
 
@@ -18,9 +22,14 @@ pub struct GuardBuilder<S: Store> {
     pool: sqlx::Pool<S>,
     pub(super) defaults: Defaults,
     pub(super) keyring: Keyring,
+    pub(super) sealing: Sealing,
+    pub(super) redact: Option<Redact>,
     pub(super) max_answer: usize,
     pub(super) patience: Duration,
     pub(super) max_detached: usize,
+    pub(super) max_waiters: usize,
+    pub(super) max_waiters_per_key: usize,
+    pub(super) allowance: Option<(u32, Duration)>,
     pub(super) event_headers: Option<EventHeaders>,
     migrate: bool,
     allow_unsafe_settings: bool,
@@ -32,9 +41,14 @@ impl<S: Store> GuardBuilder<S> {
             pool,
             defaults: Defaults::default(),
             keyring: Keyring::plain(),
+            sealing: Sealing::default(),
+            redact: None,
             max_answer: 1024 * 1024,
             patience: Duration::from_secs(10),
             max_detached: 1024,
+            max_waiters: 4096,
+            max_waiters_per_key: 256,
+            allowance: None,
             event_headers: None,
             migrate: false,
             allow_unsafe_settings: false,
@@ -53,7 +67,53 @@ impl<S: Store> GuardBuilder<S> {
         self
     }
 
-    /// The largest answer body that is stored, in bytes; 1 MiB unless set.
+    /// Seals what is stored of answers, steps and events, so that the database alone does not give it away.
+    ///
+    /// Answers that were stored plain before are still replayed. One that is sealed with a key that this guard does
+    /// not have is [`Error::Sealed`](crate::Error::Sealed), and its body does not run again.
+    ///
+    /// ```
+    /// use idem_runtime::encryption::AnswerKeys;
+    /// # use idem_runtime::sqlite::Guard;
+    ///
+    /// # fn build(pool: sqlx::SqlitePool, new: [u8; 32], old: [u8; 32]) -> Result<(), Box<dyn std::error::Error>> {
+    /// Guard::builder(pool).encryption(AnswerKeys::new("2026-02", &new)?.also("2026-01", &old)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "encryption")]
+    pub fn encryption(mut self, keys: crate::encryption::AnswerKeys) -> Self {
+        self.sealing = Sealing::with(keys);
+        self
+    }
+
+    /// Changes what is stored of each answer, a success or a failure, and so what every replay gives.
+    ///
+    /// The first caller still gets the answer as the body gave it. The status stays as it was. What is left of the
+    /// JSON of a service function must still be one that its type can be read from. When `redact` panics, nothing
+    /// is stored: the caller gets [`Error::AnswerNotRecordable`](crate::Error::AnswerNotRecordable) as for any other
+    /// answer that cannot be kept.
+    ///
+    /// ```
+    /// # use idem_runtime::sqlite::Guard;
+    /// use idem_runtime::{Answer, AnswerBody, Route};
+    ///
+    /// # fn build(pool: sqlx::SqlitePool) {
+    /// Guard::builder(pool).redact(|route: &Route, answer: &mut Answer| {
+    ///     answer.headers.retain(|(name, _)| name != "link");
+    ///     if route.as_str() == "tokens.issue" {
+    ///         answer.body = AnswerBody::Kept(br#"{"token":"shown once"}"#.to_vec());
+    ///     }
+    /// });
+    /// # }
+    /// ```
+    pub fn redact(mut self, redact: impl Fn(&Route, &mut Answer) + Send + Sync + 'static) -> Self {
+        self.redact = Some(Redact(Arc::new(redact)));
+        self
+    }
+
+    /// The largest answer body that is stored, in bytes; 1 MiB unless set. Where answers are sealed, what counts is
+    /// the sealed answer with its headers.
     pub fn max_answer_bytes(mut self, bytes: usize) -> Self {
         self.max_answer = bytes;
         self
@@ -75,6 +135,34 @@ impl<S: Store> GuardBuilder<S> {
     #[cfg(feature = "axum")]
     pub fn max_detached(mut self, handlers: usize) -> Self {
         self.max_detached = handlers.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// How many duplicates of this process may wait for their twins, in all and on one key; 4096 and 256 unless set.
+    ///
+    /// One more gets [`Error::InProgress`](crate::Error::InProgress) at once, as where the policy says no `wait`.
+    pub fn max_waiters(mut self, in_all: usize, on_one_key: usize) -> Self {
+        (self.max_waiters, self.max_waiters_per_key) = (in_all, on_one_key);
+        self
+    }
+
+    /// How many new records one user may begin in this process within `span`: all at once, or evenly. No limit
+    /// unless set.
+    ///
+    /// One more is refused with [`Error::TooManyRequests`](crate::Error::TooManyRequests), 429 with `Retry-After`, and
+    /// its body does not run. What has a record already is not refused: a retry gets its answer. Outbox handlers and
+    /// operations inside others do not count. With `records` as the limit, `n` processes and a `ttl`, a user has at
+    /// most `n * records * (1 + ttl / span)` records.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use idem_runtime::sqlite::Guard;
+    /// # fn build(pool: sqlx::SqlitePool) {
+    /// Guard::builder(pool).max_new_records_per_user(600, Duration::from_secs(60));
+    /// # }
+    /// ```
+    pub fn max_new_records_per_user(mut self, records: u32, span: Duration) -> Self {
+        self.allowance = Some((records, span));
         self
     }
 

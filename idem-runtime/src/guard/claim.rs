@@ -215,7 +215,7 @@ async fn hold<S: Store>(
     if call.claim.terms.mode == Mode::Transactional
         && let Some(connection) = lane.take()
     {
-        let begin = Mutation::begin(connection, Box::new(held.record().clone()), inner.event_headers.clone());
+        let begin = Mutation::begin(connection, Box::new(held.record().clone()), inner.publishing.clone());
         match inner.timed(Statement::Begin, begin).await {
             Ok(mutation) => held.set_transaction(mutation, lane),
             // `held` is dropped, which releases the claim.

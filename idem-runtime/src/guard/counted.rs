@@ -57,6 +57,7 @@ fn refusal(error: &Error) -> &'static str {
         Error::StoreUnavailable(_) => "store_unavailable",
         Error::CommitUnknown => "commit_unknown",
         Error::Overloaded => "overloaded",
+        Error::TooManyRequests { .. } => "too_many_requests",
         _ => "refused",
     }
 }

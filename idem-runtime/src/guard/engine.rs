@@ -18,7 +18,7 @@ use crate::guard::obtain::Obtained;
 use crate::guard::recovery::Doubt;
 use crate::guard::settle::{Ending, Settled};
 use crate::mutation::Mutation;
-use crate::record::{Answer, Bindings, Record, Timestamp};
+use crate::record::{Answer, Bindings, Record, Status, Timestamp};
 use crate::store::Store;
 
 /// What a body came to, with the answer that a retry gets.
@@ -177,17 +177,25 @@ async fn conclude<S: Store, T, E>(
                 task_id: bindings.task_id.or(bound.task_id),
                 outbox_event_id: bindings.outbox_event_id.or(bound.outbox_event_id),
             };
-            if let Err(reason) = bindings.check() {
-                held.end(unrecordable).await?;
-                return Err(Error::AnswerNotRecordable { reason });
-            }
+            let stored = bindings.check().and_then(|()| held.to_store(Status::Succeeded, answer));
+            let answer = match stored {
+                Ok(answer) => answer,
+                Err(reason) => {
+                    held.end(unrecordable).await?;
+                    return Err(Error::AnswerNotRecordable { reason });
+                }
+            };
             let settled = held.end(Ending::Succeeded(answer, bindings.clone())).await?;
             Ok(match settled {
                 Settled::Written(expires_at) => Ran::First { value, attempt, expires_at, bindings },
                 Settled::Superseded(record) => Ran::Recorded(record),
             })
         }
-        Ok(Verdict::Failed { error, answer }) => Ok(failed(held.end(Ending::Failed(answer)).await?, error)),
+        Ok(Verdict::Failed { error, answer }) => {
+            // A failure is a failure whether or not its answer can be kept.
+            let answer = answer.and_then(|answer| held.to_store(Status::Failed, answer).ok());
+            Ok(failed(held.end(Ending::Failed(answer)).await?, error))
+        }
         Ok(Verdict::Released { error }) => Ok(failed(held.end(Ending::Released).await?, error)),
         Ok(Verdict::NotRecordable { reason }) => {
             held.end(unrecordable).await?;

@@ -12,7 +12,7 @@ use crate::guard::renewal::Renewal;
 use crate::guard::settle::Settling;
 use crate::mutation::Mutation;
 use crate::policy::Mode;
-use crate::record::{Bindings, FencingToken, Reading, Record};
+use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Status};
 use crate::store::Store;
 
 /// How far the body has come.
@@ -77,6 +77,11 @@ impl<S: Store> Held<S> {
         self.stage = Stage::Running;
         self.renewal = Renewal::start(&self.inner, &self.call.claim, &self.claimed);
         self.transaction.as_mut().map(|transaction| &mut transaction.mutation)
+    }
+
+    /// The answer of this attempt as it is stored; `Err` says why it cannot be.
+    pub(super) fn to_store(&self, status: Status, answer: Answer) -> Result<Answer, String> {
+        self.inner.to_store(self.record(), status, answer)
     }
 
     /// What the body has bound through its transaction.

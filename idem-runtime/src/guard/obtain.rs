@@ -12,6 +12,7 @@ use crate::guard::counted;
 use crate::guard::held::Held;
 use crate::guard::lane::Lane;
 use crate::guard::places::Place;
+use crate::guard::waiters::Crowded;
 use crate::guard::{Inner, unavailable};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record};
@@ -39,13 +40,18 @@ impl<S: Store> Inner<S> {
                     }
                     return Ok(Obtained::Held(held, place));
                 }
-                Claimed::Met(Decision::InProgress { .. }, _) if Instant::now() < deadline => {
+                Claimed::Met(decision @ Decision::InProgress { .. }, met) if Instant::now() < deadline => {
                     // Those who wait do not work.
                     drop(place);
-                    if let Some(reading) = self.wait_for_twin(&call, deadline).await
-                        && self.judge(&call, &reading) == Decision::Replay
-                    {
-                        return Ok(Obtained::Recorded(Box::new(reading.record.clone())));
+                    match self.wait_for_twin(&call, deadline).await {
+                        Ok(Some(reading)) if self.judge(&call, &reading) == Decision::Replay => {
+                            let record = self.opened(reading.record.clone())?;
+                            return Ok(Obtained::Recorded(record));
+                        }
+                        Ok(_) => {}
+                        Err(Crowded) => {
+                            return self.refuse_or_replay(&call, decision, *met).map(Obtained::Recorded);
+                        }
                     }
                 }
                 Claimed::Met(decision, reading) => {
@@ -61,7 +67,7 @@ impl<S: Store> Inner<S> {
         call: &Arc<Call>,
     ) -> Result<(Claimed<S>, Option<Place>), Error> {
         if call.begun.is_none() {
-            return Ok((self.claim(Arc::clone(call)).await?, None));
+            return Ok((self.claim_as_allowed(Arc::clone(call)).await?, None));
         }
         let place = match self.places.free() {
             Some(place) => place,
@@ -75,7 +81,7 @@ impl<S: Store> Inner<S> {
                 self.places.wait(self.patience).await?
             }
         };
-        Ok((self.claim(Arc::clone(call)).await?, Some(place)))
+        Ok((self.claim_as_allowed(Arc::clone(call)).await?, Some(place)))
     }
 
     /// What the caller of a lost claim gets: it waits for its successor up to the policy's `wait`, and claims no
@@ -85,24 +91,24 @@ impl<S: Store> Inner<S> {
         if wait.is_zero() {
             return Err(refusal);
         }
-        let Some(reading) = self.wait_for_twin(call, Instant::now() + wait).await else {
+        let Ok(Some(reading)) = self.wait_for_twin(call, Instant::now() + wait).await else {
             return Err(refusal);
         };
         let decision = self.judge(call, &reading);
         self.refuse_or_replay(call, decision, (*reading).clone())
     }
 
-    async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Option<Arc<Reading>> {
+    async fn wait_for_twin(&self, call: &Call, deadline: Instant) -> Result<Option<Arc<Reading>>, Crowded> {
         let key = &call.claim.key;
         let look = || self.look(key).boxed();
         let done = |reading: &Reading| !matches!(self.judge(call, reading), Decision::InProgress { .. });
-        let seen = self.waiters.wait(key, deadline, look, done).await;
+        let seen = self.waiters.wait(key, deadline, look, done).await?;
         let decision = seen.as_ref().map(|reading| self.judge(call, reading));
         counted::wait(key.route(), decision.as_ref(), Instant::now() < deadline);
-        seen
+        Ok(seen)
     }
 
-    async fn look(&self, key: &RecordKey) -> StoreResult<Option<Reading>> {
+    pub(super) async fn look(&self, key: &RecordKey) -> StoreResult<Option<Reading>> {
         Lane::default().read(self, key).await
     }
 
@@ -115,7 +121,7 @@ impl<S: Store> Inner<S> {
     ) -> Result<Box<Record>, Error> {
         let Reading { record, now } = reading;
         match decision {
-            Decision::Replay => Ok(Box::new(record)),
+            Decision::Replay => Ok(self.opened(record)?),
             Decision::InProgress { until } => Err(Error::in_progress(now.until(until))),
             Decision::OutcomeUnknown => Err(Error::OutcomeUnknown),
             Decision::Failed => Err(Error::Failed),

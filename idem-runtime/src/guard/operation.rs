@@ -246,19 +246,22 @@ fn verdict<S: Store, T: Serialize, E>(
 ) -> Verdict<T, E> {
     match result {
         Ok(Success { value, status, bindings }) => match serde_json::to_vec(&value) {
-            Ok(json) if inner.fits(json.len()) => {
-                Verdict::Succeeded { value, answer: Answer::json(status, json), bindings }
+            Ok(json) => {
+                let (length, answer) = (json.len(), Answer::json(status, json));
+                if inner.fits(&answer) {
+                    Verdict::Succeeded { value, answer, bindings }
+                } else {
+                    let reason = format!("it has {length} bytes, more than the guard's max_answer_bytes");
+                    Verdict::NotRecordable { reason }
+                }
             }
-            Ok(json) => Verdict::NotRecordable {
-                reason: format!("it has {} bytes, more than the guard's max_answer_bytes", json.len()),
-            },
             Err(error) => Verdict::NotRecordable { reason: format!("it cannot be serialised: {error}") },
         },
         Err(error) if release_on.is_some_and(|release| release(&error)) => Verdict::Released { error },
         Err(error) => {
             let encoded = failures.and_then(|codec| (codec.encode)(&error).ok());
-            let kept = encoded.filter(|json| inner.fits(json.len()));
-            Verdict::Failed { error, answer: kept.map(|json| Answer::json(FAILURE_STATUS, json)) }
+            let answer = encoded.map(|json| Answer::json(FAILURE_STATUS, json));
+            Verdict::Failed { error, answer: answer.filter(|answer| inner.fits(answer)) }
         }
     }
 }
@@ -297,6 +300,6 @@ where
             bindings: record.bindings,
             expires_at: Some(record.expires_at),
         }),
-        Err(error) => Err(Error::ReplayUnreadable { reason: error.to_string() }.into()),
+        Err(error) => Err(Error::unreadable(&error).into()),
     }
 }

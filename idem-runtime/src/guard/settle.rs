@@ -285,10 +285,3 @@ impl<S: Store> Settling<S> {
         }
     }
 }
-
-impl<S: Store> Inner<S> {
-    /// Whether an answer of `bytes` may be stored.
-    pub(super) fn fits(&self, bytes: usize) -> bool {
-        bytes <= self.max_answer
-    }
-}

@@ -5,6 +5,7 @@ use std::fmt;
 
 use tokio::sync::Mutex;
 
+use crate::encryption::Binding;
 use crate::error::Error;
 use crate::guard::counted::Statement;
 use crate::guard::lane::{Change, Lane, Tries, Written};
@@ -13,7 +14,7 @@ use crate::guard::uninterrupted::Uninterrupted;
 use crate::guard::{Claim, DownstreamKey, unavailable};
 use crate::mutation::Mutation;
 use crate::record::Bindings;
-use crate::store::{Store, StoreResult};
+use crate::store::Store;
 
 /// The results of finished steps by name, each as JSON; `None` until they are first asked for.
 #[derive(Debug, Default)]
@@ -160,7 +161,10 @@ impl<S: Store> Claim<S> {
         }
         let mut finished = self.steps.0.lock().await;
         let steps = with(finished.as_ref(), name, write(&value)?);
-        let kept = inner.timed(Statement::KeepSteps, self.keep_in(&mut mutation, &steps)).await;
+        let text = self.sealed(&steps)?;
+        let record = self.record();
+        let keeping = S::keep_steps(&mut mutation, &record.key, record.token, &text);
+        let kept = inner.timed(Statement::KeepSteps, keeping).await;
         if !matches!(kept, Ok(true)) {
             let _ = inner.timed(Statement::Rollback, mutation.rollback()).await;
             lane.put(mutation.into_connection());
@@ -192,21 +196,17 @@ impl<S: Store> Claim<S> {
             let mut lane = inner.lane().await?;
             lane.connection(&inner).await?;
             let Some(connection) = lane.take() else { return Err(sqlx::Error::PoolTimedOut) };
-            let headers = inner.event_headers.clone();
-            let mutation =
-                inner.timed(Statement::Begin, Mutation::begin(connection, Box::new(record), headers)).await?;
+            let begin = Mutation::begin(connection, Box::new(record), inner.publishing.clone());
+            let mutation = inner.timed(Statement::Begin, begin).await?;
             Ok((mutation, lane))
         };
         Uninterrupted::new(&self.inner.tasks, begin).await.map_err(unavailable)
     }
 
-    async fn keep_in(
-        &self,
-        mutation: &mut Mutation<S>,
-        steps: &BTreeMap<String, String>,
-    ) -> StoreResult<bool> {
-        let record = self.record();
-        S::keep_steps(mutation, &record.key, record.token, &text(steps)).await
+    /// The steps as they are stored.
+    fn sealed(&self, steps: &BTreeMap<String, String>) -> Result<String, Error> {
+        let sealed = self.inner.sealing().seal_text(text(steps), &Binding::steps(self.record()));
+        sealed.map_err(|error| Error::AnswerNotRecordable { reason: error.to_string() })
     }
 
     /// The kept value of a step, if one of this life's attempts has finished it.
@@ -235,7 +235,8 @@ impl<S: Store> Claim<S> {
             }
         };
         let Some(steps) = steps else { return Ok(BTreeMap::new()) };
-        serde_json::from_str(&steps).map_err(|error| Error::ReplayUnreadable { reason: error.to_string() })
+        let steps = inner.sealing().open_text(steps, &Binding::steps(record))?;
+        serde_json::from_str(&steps).map_err(|error| Error::unreadable(&error))
     }
 
     /// Keeps a value, as long as the attempt may run: its effect has happened.
@@ -243,7 +244,7 @@ impl<S: Store> Claim<S> {
         let mut finished = self.steps.0.lock().await;
         let steps = with(finished.as_ref(), name, value?);
         let (record, inner) = (self.record(), &self.inner);
-        let change = Change::KeepSteps(text(&steps));
+        let change = Change::KeepSteps(self.sealed(&steps)?);
         let mut lane = inner.lane().await.unwrap_or_default();
         let writing = lane.write(inner, &record.key, record.token, &change, Tries::many());
         match tokio::time::timeout(record.terms.max_run, writing).await {
@@ -265,7 +266,7 @@ fn with(finished: Option<&BTreeMap<String, String>>, name: &str, value: String) 
 }
 
 fn read<T: Recordable>(kept: &str) -> Result<T, Error> {
-    serde_json::from_str(kept).map_err(|error| Error::ReplayUnreadable { reason: error.to_string() })
+    serde_json::from_str(kept).map_err(|error| Error::unreadable(&error))
 }
 
 fn write<T: Recordable>(value: &T) -> Result<String, Error> {

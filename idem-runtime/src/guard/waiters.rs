@@ -1,6 +1,7 @@
 //! Duplicates that wait for their twin: no connection is held, and one of them looks for all.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -13,14 +14,31 @@ use crate::record::Reading;
 use crate::store::StoreResult;
 
 /// All keys on which somebody in this process waits.
+#[derive(Debug)]
+pub(super) struct Waiters {
+    rooms: Mutex<Rooms>,
+    most: usize,
+    most_on_one_key: usize,
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Waiters(Mutex<HashMap<RecordKey, Weak<Room>>>);
+struct Rooms {
+    by_key: HashMap<RecordKey, Weak<Room>>,
+    /// How many wait in all rooms.
+    seats: usize,
+}
+
+/// As many wait as may: one more does not.
+#[derive(Debug)]
+pub(super) struct Crowded;
 
 /// Where the duplicates of one key wait.
 #[derive(Debug)]
 struct Room {
     /// The twin in this process has finished.
     finished: Notify,
+    /// How many wait here; changed under the lock of all rooms.
+    seats: AtomicUsize,
     /// Held by the one who looks.
     lookout: tokio::sync::Mutex<()>,
     /// What the lookout saw last.
@@ -29,7 +47,12 @@ struct Room {
 
 impl Default for Room {
     fn default() -> Self {
-        Self { finished: Notify::new(), lookout: tokio::sync::Mutex::new(()), seen: watch::Sender::new(None) }
+        Self {
+            finished: Notify::new(),
+            seats: AtomicUsize::new(0),
+            lookout: tokio::sync::Mutex::new(()),
+            seen: watch::Sender::new(None),
+        }
     }
 }
 
@@ -38,11 +61,14 @@ const FIRST_PAUSE: Duration = Duration::from_millis(15);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
 
 impl Waiters {
+    pub(super) fn new(most: usize, most_on_one_key: usize) -> Self {
+        Self { rooms: Mutex::default(), most, most_on_one_key }
+    }
+
     /// Wakes those who wait for `key`; called by whoever settles it in this process.
     pub(super) fn finished(&self, key: &RecordKey) {
-        // The lock is held while the room is, so that its last waiter still sees itself as the last.
         let rooms = self.rooms();
-        if let Some(room) = rooms.get(key).and_then(Weak::upgrade) {
+        if let Some(room) = rooms.by_key.get(key).and_then(Weak::upgrade) {
             // `notify_one` keeps its permit for a lookout that is just between two looks.
             room.finished.notify_one();
         }
@@ -57,8 +83,8 @@ impl Waiters {
         deadline: Instant,
         look: impl Fn() -> BoxFuture<'a, StoreResult<Option<Reading>>>,
         done: impl Fn(&Reading) -> bool,
-    ) -> Option<Arc<Reading>> {
-        let seat = Seat { waiters: self, key, room: self.enter(key) };
+    ) -> Result<Option<Arc<Reading>>, Crowded> {
+        let seat = Seat { waiters: self, key, room: self.enter(key)? };
         let room = &seat.room;
         let mut seen = room.seen.subscribe();
         let watching = async {
@@ -92,26 +118,33 @@ impl Waiters {
                 }
             }
         };
-        tokio::select! {
+        Ok(tokio::select! {
             settled = watching => settled,
             settled = looking => settled,
             () = tokio::time::sleep_until(deadline) => None,
-        }
+        })
     }
 
-    fn enter(&self, key: &RecordKey) -> Arc<Room> {
+    fn enter(&self, key: &RecordKey) -> Result<Arc<Room>, Crowded> {
         let mut rooms = self.rooms();
-        if let Some(room) = rooms.get(key).and_then(Weak::upgrade) {
-            return room;
+        let room = rooms.by_key.get(key).and_then(Weak::upgrade);
+        let here = room.as_ref().map_or(0, |room| room.seats.load(Ordering::Relaxed));
+        if rooms.seats >= self.most || here >= self.most_on_one_key {
+            return Err(Crowded);
         }
-        let room = Arc::new(Room::default());
-        rooms.insert(key.clone(), Arc::downgrade(&room));
-        room
+        let room = room.unwrap_or_else(|| {
+            let room = Arc::new(Room::default());
+            rooms.by_key.insert(key.clone(), Arc::downgrade(&room));
+            room
+        });
+        room.seats.store(here + 1, Ordering::Relaxed);
+        rooms.seats += 1;
+        Ok(room)
     }
 
-    fn rooms(&self) -> std::sync::MutexGuard<'_, HashMap<RecordKey, Weak<Room>>> {
+    fn rooms(&self) -> std::sync::MutexGuard<'_, Rooms> {
         // The map stays whole whoever panics while holding it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,8 +158,9 @@ struct Seat<'a> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut rooms = self.waiters.rooms();
-        if Arc::strong_count(&self.room) == 1 {
-            rooms.remove(self.key);
+        rooms.seats -= 1;
+        if self.room.seats.fetch_sub(1, Ordering::Relaxed) == 1 {
+            rooms.by_key.remove(self.key);
         }
     }
 }

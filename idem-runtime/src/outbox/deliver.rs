@@ -12,6 +12,7 @@ use super::handler::{Attempt, Handler, Refusal};
 use super::pauses::Pauses;
 use super::queue::Queue;
 use super::registered::ByEvent;
+use super::sealed;
 use crate::guard::IdempotencyMutationGuard;
 use crate::store::{EventChange, Outbox, StoredEvent};
 
@@ -82,6 +83,9 @@ impl<S: Outbox> Deliverer<S> {
                 "no handler of this program takes {event_type} version {version}"
             )));
         };
+        // Another process may have the key, or this one after its next start.
+        let event = &sealed::open(self.guard.0.sealing(), event)
+            .map_err(|error| Refusal::Failed(format!("it cannot be opened: {error}")))?;
         let missing = handlers.iter().filter(|handler| !event.is_delivered_to(handler.spec().handler_key));
         let missing: Vec<_> = missing.collect();
         let mut refused = None;

@@ -1,6 +1,7 @@
 //! What a handler gets.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -18,11 +19,19 @@ use crate::store::StoredEvent;
 ///     format!("{} has ordered a {}", delivery.actor(), delivery.payload().sku)
 /// }
 /// ```
-#[derive(Debug, Clone)]
+///
+/// `Debug` shows which event it is, and nothing of what was published.
+#[derive(Clone)]
 pub struct Delivery<P> {
     payload: P,
     headers: BTreeMap<String, String>,
     stored: StoredEvent,
+}
+
+impl<P> fmt::Debug for Delivery<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery").field("event", &self.stored.event).finish_non_exhaustive()
+    }
 }
 
 impl<P: DeserializeOwned> Delivery<P> {

@@ -1,6 +1,7 @@
 //! What a body publishes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -26,7 +27,9 @@ const MAX_AGGREGATE: usize = 255;
 ///     .aggregate("order-17")
 ///     .header("source", "shop");
 /// ```
-#[derive(Debug, Clone)]
+///
+/// `Debug` shows type and version alone.
+#[derive(Clone)]
 #[must_use = "an event does nothing until it is published"]
 pub struct Event {
     kind: String,
@@ -35,6 +38,13 @@ pub struct Event {
     aggregate: Option<String>,
     headers: BTreeMap<String, String>,
     scope: Option<Scope>,
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut event = f.debug_struct("Event");
+        event.field("event_type", &self.kind).field("version", &self.version).finish_non_exhaustive()
+    }
 }
 
 impl Event {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::Delivery;
 use super::queue::change_event;
-use crate::error::Error;
+use crate::error::{Error, misfit};
 use crate::fingerprint::Fingerprint;
 use crate::guard::{Claim, IdempotencyMutationGuard, Operation, Outcome, Success};
 use crate::key::{IdempotencyKey, Route, Scope};
@@ -265,8 +265,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 fn read<P: Payload>(event: &StoredEvent) -> Result<Delivery<P>, Refusal> {
     // Another version of the program may be able to read it.
-    Delivery::read(event)
-        .map_err(|error| Refusal::Failed(format!("the payload is not what the handler takes: {error}")))
+    Delivery::read(event).map_err(|error| {
+        Refusal::Failed(format!("the payload is not what the handler takes: {}", misfit(&error)))
+    })
 }
 
 fn given<A: Send + Sync + 'static>(state: &Arc<dyn Any + Send + Sync>) -> Result<Arc<A>, Refusal> {

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::Event;
+use super::{Event, sealed};
 use crate::mutation::Mutation;
 use crate::store::{Outbox, StoreResult};
 
@@ -34,8 +34,11 @@ impl<S: Outbox> Mutation<S> {
     /// # }).unwrap();
     /// ```
     pub async fn publish(&mut self, event: Event) -> StoreResult<Uuid> {
-        let prepared = event.prepare(self.record_key().scope(), self.event_headers());
+        let publishing = self.publishing();
+        let prepared = event.prepare(self.record_key().scope(), publishing.headers.as_ref());
         let event = prepared.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        let event =
+            sealed::seal(&publishing.sealing, event).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         S::publish(self, &event).await?;
         self.published(event.id);
         Ok(event.id)

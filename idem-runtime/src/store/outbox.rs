@@ -3,6 +3,7 @@
 //! A dispatcher takes an event by a lease and a token of its own, as an attempt does with a record; each later
 //! change of the event is fenced by that token, so that a frozen dispatcher cannot overwrite the next one.
 
+use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ pub(super) use row::{event, event_columns, event_group};
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 pub(super) use select::select_events;
 
-/// An event as a body publishes it.
-#[derive(Debug, Clone)]
+/// An event as a body publishes it; `Debug` shows neither payload nor headers.
+#[derive(Clone)]
 pub struct NewEvent {
     /// Its identity, the same at every delivery.
     pub id: Uuid,
@@ -40,6 +41,19 @@ pub struct NewEvent {
     pub payload: String,
     /// A JSON object of strings, such as the trace context.
     pub headers: String,
+}
+
+impl fmt::Debug for NewEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewEvent")
+            .field("id", &self.id)
+            .field("event_type", &self.event_type)
+            .field("version", &self.version)
+            .field("tenant", &self.tenant)
+            .field("actor", &self.actor)
+            .field("aggregate", &self.aggregate)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What owns an event: its number, which delivery this is, and who took it.

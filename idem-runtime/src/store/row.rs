@@ -7,7 +7,11 @@ use uuid::Uuid;
 
 use crate::key::{IdempotencyKey, RecordKey, Route, Scope};
 use crate::policy::{Mode, OnLapse, Terms};
-use crate::record::{Answer, AnswerBody, Bindings, FencingToken, Reading, Record, Status, Timestamp};
+use crate::record::{Bindings, FencingToken, Reading, Record, Status, Timestamp};
+
+mod answer;
+
+pub(super) use answer::AnswerColumns;
 
 /// The columns of a record in the order in which every statement selects them, with the time as `now`.
 macro_rules! record_columns {
@@ -68,14 +72,12 @@ where
         revision: row.try_get("revision")?,
         answer: match row.try_get::<Option<i32>, _>("response_code")? {
             None => None,
-            Some(code) => Some(Answer {
-                code: u16::try_from(code).map_err(|_| unreadable("response_code", &code.to_string()))?,
-                headers: headers_from(row.try_get::<Option<String>, _>("response_headers")?.as_deref())?,
-                content_type: row.try_get("response_content_type")?,
-                body: row
-                    .try_get::<Option<Vec<u8>>, _>("response_body")?
-                    .map_or(AnswerBody::Omitted, AnswerBody::Kept),
-            }),
+            Some(code) => Some(answer::read(
+                code,
+                row.try_get::<Option<String>, _>("response_headers")?.as_deref(),
+                row.try_get("response_content_type")?,
+                row.try_get("response_body")?,
+            )?),
         },
         bindings: Bindings {
             task_id: row.try_get("task_id")?,
@@ -151,70 +153,9 @@ fn on_lapse(word: &str) -> Result<OnLapse, sqlx::Error> {
         .ok_or_else(|| unreadable("on_lapse", word))
 }
 
-/// An answer as the columns that hold it.
-pub(super) struct AnswerColumns<'a> {
-    pub(super) code: Option<i32>,
-    pub(super) headers: Option<String>,
-    pub(super) content_type: Option<&'a str>,
-    pub(super) body: Option<&'a [u8]>,
-}
-
-impl<'a> AnswerColumns<'a> {
-    pub(super) fn of(answer: Option<&'a Answer>) -> Self {
-        let Some(answer) = answer else {
-            return Self { code: None, headers: None, content_type: None, body: None };
-        };
-        Self {
-            code: Some(i32::from(answer.code)),
-            headers: headers_to(&answer.headers),
-            content_type: answer.content_type.as_deref(),
-            body: match &answer.body {
-                AnswerBody::Kept(bytes) => Some(bytes),
-                AnswerBody::Omitted => None,
-            },
-        }
-    }
-}
-
-/// Headers as JSON pairs; each byte of a value is one character, so that no value is mangled.
-fn headers_to(headers: &[(String, Vec<u8>)]) -> Option<String> {
-    if headers.is_empty() {
-        return None;
-    }
-    let pair = |(name, value): &(String, Vec<u8>)| {
-        let value: String = value.iter().copied().map(char::from).collect();
-        serde_json::Value::from(vec![name.as_str(), value.as_str()])
-    };
-    Some(serde_json::Value::Array(headers.iter().map(pair).collect()).to_string())
-}
-
-fn headers_from(text: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, sqlx::Error> {
-    let Some(text) = text else { return Ok(Vec::new()) };
-    let pairs: Vec<(String, String)> =
-        serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    pairs
-        .into_iter()
-        .map(|(name, value)| {
-            let bytes: Result<Vec<u8>, _> = value.chars().map(u8::try_from).collect();
-            Ok((name, bytes.map_err(|_| unreadable("response_headers", &value))?))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_byte_of_a_header_value_survives_storage_and_repeated_headers_keep_their_order() {
-        let all: Vec<u8> = (0..=255).collect();
-        let headers = vec![
-            ("link".to_owned(), b"<a>, <b>".to_vec()),
-            ("x-bytes".to_owned(), all),
-            ("link".to_owned(), b"<c>".to_vec()),
-        ];
-        assert_eq!(headers_from(headers_to(&headers).as_deref()).unwrap(), headers);
-    }
 
     #[test]
     fn a_word_of_a_newer_version_is_an_error_and_not_a_guess() {

@@ -97,6 +97,10 @@ pub(crate) async fn every_ending<F: Fixture>() {
         Act::Succeed
     });
     bound.await.unwrap();
+    let strict = fixture.builder(2).await.max_new_records_per_user(1, Duration::from_hours(1)).build();
+    let strict = strict.await.unwrap();
+    inside::<F>(&strict, &policy, "first", "book", Act::Succeed).await.unwrap();
+    assert!(inside::<F>(&strict, &policy, "second", "book", Act::Succeed).await.is_err());
     // Its record is gone when it ends.
     let lost = outside::<F>(&guard, &policy, "g", async |_| {
         execute::<F>(&guard, "DELETE FROM idempotency_records").await;

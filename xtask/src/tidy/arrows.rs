@@ -12,6 +12,7 @@ const ORDER: &[&str] = &[
     "policy",
     "record",
     "fingerprint",
+    "encryption",
     "error",
     "decision",
     "diagnosis",

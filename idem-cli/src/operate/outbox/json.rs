@@ -1,5 +1,6 @@
 //! An event as docs/cli.md describes it.
 
+use idem_runtime::encryption::sealed_key_id;
 use idem_runtime::store::{EventStatus, StoredEvent};
 use serde::Serialize;
 use serde_json::Value;
@@ -62,12 +63,18 @@ impl<'a> From<&'a StoredEvent> for EventJson<'a> {
 pub(super) struct ContentJson {
     payload: Value,
     headers: Value,
+    /// The id of the key without which nobody can read them; they are null then.
+    sealed_with: Option<String>,
 }
 
 impl From<&StoredEvent> for ContentJson {
     fn from(stored: &StoredEvent) -> Self {
         // Whatever stands there is shown: what is no JSON, which no program of ours writes, as text.
         let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-        Self { payload: read(&stored.event.payload), headers: read(&stored.event.headers) }
+        if let Some(key_id) = sealed_key_id(&stored.event.payload) {
+            return Self { payload: Value::Null, headers: Value::Null, sealed_with: Some(key_id.to_owned()) };
+        }
+        let (payload, headers) = (read(&stored.event.payload), read(&stored.event.headers));
+        Self { payload, headers, sealed_with: None }
     }
 }

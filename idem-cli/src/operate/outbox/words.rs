@@ -1,5 +1,6 @@
 //! An event for people.
 
+use idem_runtime::encryption::sealed_key_id;
 use idem_runtime::store::{EventStatus, StoredEvent};
 
 use super::is_held;
@@ -63,6 +64,9 @@ pub(super) fn event(event: &StoredEvent) -> Vec<(&'static str, String)> {
 
 /// What was published.
 pub(super) fn content(event: &StoredEvent) -> String {
+    if let Some(key_id) = sealed_key_id(&event.event.payload) {
+        return format!("\n(payload and headers are sealed with the key {})\n", harmless(key_id));
+    }
     format!("\nheaders {}\n{}\n", harmless(&event.event.headers), harmless(&event.event.payload))
 }
 

@@ -23,7 +23,11 @@ pub(super) fn bind(statement: Statement, answer: Option<&Answer>) -> Statement {
 
 /// An error that names the limit, instead of a connection that the server closes.
 pub(super) async fn check_size(conn: &mut MySqlConnection, answer: &Answer) -> StoreResult<()> {
-    let AnswerBody::Kept(body) = &answer.body else { return Ok(()) };
+    let body = match &answer.body {
+        AnswerBody::Kept(body) => body.as_slice(),
+        AnswerBody::Sealed(sealed) => sealed.bytes(),
+        AnswerBody::Omitted => return Ok(()),
+    };
     if body.len() <= CERTAINLY_FITS {
         return Ok(());
     }
