@@ -11,6 +11,8 @@ mod diag;
 mod duration;
 mod exempt;
 mod function;
+#[cfg(test)]
+mod fuzz;
 mod handler;
 mod ignorable;
 mod model;
