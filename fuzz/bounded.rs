@@ -27,7 +27,7 @@ pub(crate) fn run(name: &str, target: impl Fn(&[u8])) {
         changes.iter().fold(start.get(&corpus).clone(), |input, change| changed(input, change, &corpus))
     });
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { 2_000 };
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 100, ..Config::default() };
     let done = TestRunner::new(config).run(&inputs, |input| {
         target(&input);
         Ok(())
