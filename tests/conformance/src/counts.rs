@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::case::Framing;
 use crate::client::{Message, Server};
 
 /// The counters of one case.
@@ -16,6 +17,7 @@ impl Counts {
             path: format!("/__test/counts?case={case}"),
             headers: Vec::new(),
             body: None,
+            framing: Framing::default(),
         };
         let answer = server.send(&message).await.map_err(|error| format!("the counters: {error}"))?;
         if answer.status != 200 {

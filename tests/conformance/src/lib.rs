@@ -12,15 +12,17 @@ mod control;
 mod counts;
 mod expect;
 mod fill;
+mod foresight;
 mod report;
 mod run;
 mod shorthand;
 mod step;
 
 pub use answer::Answer;
-pub use case::{Case, Need, Policy, Tier};
-pub use client::Server;
+pub use case::{Case, Framing, Need, Policy, Tier};
+pub use client::{Message, Server};
 pub use control::{Control, NoControl};
+pub use foresight::{Forecast, Foreseen};
 pub use report::{Report, Verdict};
 pub use run::run;
 
