@@ -49,15 +49,17 @@ impl Forecast {
     pub(crate) fn holds(&self, answer: &Answer, attempt: Option<i64>) -> Option<bool> {
         let replayed = !answer.header("idempotent-replayed").is_empty();
         let code = answer.code().filter(|code| code.starts_with("IDEMPOTENCY_"));
+        let refused_early = !replayed
+            && matches!(answer.status, 400 | 401 | 404 | 405 | 413 | 415 | 422)
+            && !matches!(code.as_deref(), Some("IDEMPOTENCY_KEY_CONFLICT"));
         match self.next {
             Foreseen::Runs { attempt: next } if attempt == Some(next) => {
                 let own = answer.json().get("attempt").and_then(serde_json::Value::as_i64);
                 Some(!replayed && own.is_none_or(|own| own == next))
             }
             // What is wrong with the head or the body is said before anybody looks at the key.
-            Foreseen::Runs { .. } => {
-                (replayed || !matches!(answer.status, 400 | 401 | 404 | 405 | 413 | 415 | 422)).then_some(false)
-            }
+            _ if refused_early => None,
+            Foreseen::Runs { .. } => Some(false),
             Foreseen::Asks { attempt: next } => Some(attempt == Some(next)),
             Foreseen::Replays { status } => Some(replayed && answer.status == status),
             Foreseen::Refused { status, code: wanted, retry_after } => {
