@@ -16,8 +16,9 @@ type Change = (Index, Index, Index, (Index, Index), Option<Vec<u8>>);
 pub(crate) fn run(name: &str, target: impl Fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(name);
     let files = std::fs::read_dir(&folder).expect("a target has a corpus");
-    let corpus: Vec<Vec<u8>> =
-        files.map(|file| std::fs::read(file.expect("it can be listed").path()).expect("it can be read")).collect();
+    let corpus: Vec<Vec<u8>> = files
+        .map(|file| std::fs::read(file.expect("it can be listed").path()).expect("it can be read"))
+        .collect();
     assert!(!corpus.is_empty(), "the corpus of {name} is empty");
     corpus.iter().for_each(|input| target(input));
 

@@ -39,7 +39,8 @@ pub fn attribute(input: &[u8]) {
         let name = sig.ident.to_string();
         assert!(words(expanded.clone()).contains(&name), "`{name}` is lost:\n{text}");
     }
-    let whole = syn::parse2::<syn::ItemFn>(item.clone()).is_ok() || syn::parse2::<syn::ImplItemFn>(item).is_ok();
+    let whole =
+        syn::parse2::<syn::ItemFn>(item.clone()).is_ok() || syn::parse2::<syn::ImplItemFn>(item).is_ok();
     if messages.is_empty() && whole {
         let free = syn::parse2::<syn::File>(expanded.clone()).is_ok();
         let in_a_block = || syn::parse2::<syn::ItemImpl>(quote!(impl It { #expanded })).is_ok();

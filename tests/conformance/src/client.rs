@@ -101,7 +101,11 @@ impl Server {
         Ok(())
     }
 
-    async fn write(&self, stream: &mut (impl AsyncWriteExt + Unpin), message: &Message) -> Result<(), String> {
+    async fn write(
+        &self,
+        stream: &mut (impl AsyncWriteExt + Unpin),
+        message: &Message,
+    ) -> Result<(), String> {
         let Message { body, framing, .. } = message;
         let body = body.as_deref().unwrap_or_default();
         let (sent, whole) = match framing.cut_after {

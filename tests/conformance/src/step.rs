@@ -70,7 +70,10 @@ impl<'a, C: Control> Play<'a, C> {
             match forecast.holds(answer, self.control.attempt(&message).await) {
                 Some(true) => self.foreseen.push(forecast.verdict),
                 Some(false) => {
-                    return Err(format!("{} {}: it was foreseen that {forecast:?}, but it got {answer}", request.method, request.path));
+                    return Err(format!(
+                        "{} {}: it was foreseen that {forecast:?}, but it got {answer}",
+                        request.method, request.path
+                    ));
                 }
                 None => {}
             }

@@ -43,7 +43,10 @@ pub fn router<D: Business>(app: App<D>) -> axum::Router {
         .nest("/v2", Router::new().route("/orders", post(orders::create::<D>)))
         .route(
             "/profiles/{id}",
-            get(profiles::read::<D>).put(profiles::replace::<D>).patch(profiles::change::<D>).delete(profiles::delete::<D>),
+            get(profiles::read::<D>)
+                .put(profiles::replace::<D>)
+                .patch(profiles::change::<D>)
+                .delete(profiles::delete::<D>),
         )
         .route("/no-content", post(payloads::no_content::<D>))
         .route("/large", post(payloads::large::<D>))

@@ -43,10 +43,8 @@ const VERDICTS: [&str; 11] = [
 async fn run_all(database: &str, server: &Server, control: &impl Control) {
     let alone = |case: &Case| case.needs(Need::ProcessControl) || case.needs(Need::StoreControl);
     let (alone, together): (Vec<Case>, Vec<Case>) = idem_conformance::all().into_iter().partition(alone);
-    let began = std::time::Instant::now();
     let together = stream::iter(&together).map(|case| idem_conformance::run(case, server, control));
     let mut reports: Vec<Report> = together.buffer_unordered(AT_ONCE).collect().await;
-    println!("together: {} cases in {:?}", reports.len(), began.elapsed());
     for case in &alone {
         reports.push(idem_conformance::run(case, server, control).await);
     }

@@ -34,6 +34,7 @@ async fn every_case_holds_on_sqlite() {
     let url = database.url();
     let pool = database.pool(CONNECTIONS).await;
     let store = WriteLock { database, holder: Mutex::default() };
-    let app = ReferenceApp::start(&["--database-url", &url, "--statement-timeout-ms", "3000"], store, pool).await;
+    let app =
+        ReferenceApp::start(&["--database-url", &url, "--statement-timeout-ms", "1500"], store, pool).await;
     run_all("sqlite", &app.server(), &app).await;
 }

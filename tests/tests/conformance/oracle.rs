@@ -89,7 +89,8 @@ fn asked(request: &Message) -> Option<(RecordKey, Fingerprint)> {
     };
     let key = RecordKey::new(scope, Route::new(place.route).ok()?, IdempotencyKey::new(key).ok()?);
     let content_type = one("content-type");
-    let http = HttpRequest::new(place.method, path).query(query).content_type(content_type.as_deref()).body(body);
+    let http =
+        HttpRequest::new(place.method, path).query(query).content_type(content_type.as_deref()).body(body);
     let fingerprint = match place.compares {
         Compares::Json => http.fingerprint(),
         Compares::Bytes => http.raw().fingerprint(),
@@ -119,7 +120,11 @@ async fn record<S: Store>(pool: &Pool<S>, key: &RecordKey) -> Option<Reading> {
 }
 
 /// What the request gets, by the library that `idem diagnose` asks.
-pub(crate) async fn foresee<S: Store>(pool: &Pool<S>, keyring: &Keyring, request: &Message) -> Option<Forecast> {
+pub(crate) async fn foresee<S: Store>(
+    pool: &Pool<S>,
+    keyring: &Keyring,
+    request: &Message,
+) -> Option<Forecast> {
     let (key, fingerprint) = asked(request)?;
     let reading = record(pool, &key).await;
     let now = reading.as_ref().map_or(Timestamp::from_micros(0), |reading| reading.now);

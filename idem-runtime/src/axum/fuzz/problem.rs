@@ -33,7 +33,10 @@ pub fn problem(input: &[u8]) {
     let document: serde_json::Value = serde_json::from_slice(&body).expect("it is JSON");
     let (code, number, retryable, detail) = expected;
     assert_eq!((document["code"].as_str(), document["status"].as_u64()), (Some(code), Some(number.into())));
-    assert_eq!((status, document["retryable"].as_bool()), (StatusCode::from_u16(number).expect("it is one"), Some(retryable)));
+    assert_eq!(
+        (status, document["retryable"].as_bool()),
+        (StatusCode::from_u16(number).expect("it is one"), Some(retryable))
+    );
     assert_eq!(document["detail"].as_str(), Some(detail.as_str()));
     assert!(code.starts_with("IDEMPOTENCY_"));
     if secret && text.len() > 40 {

@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 
 use super::problem::at_once;
 use crate::axum::answer::{KEPT, REPLAYED, STATUS, keep, replay as replayed};
-use crate::policy::{Defaults, Mode, Policy};
 use crate::key::RecordKey;
+use crate::policy::{Defaults, Mode, Policy};
 use crate::record::{Answer, AnswerBody, Bindings, FencingToken, Record, Status, Timestamp};
 use crate::store::headers_stored_and_read;
 
@@ -29,7 +29,8 @@ pub fn replay(input: &[u8]) {
     let Some((head, body)) = split(input, b"\n\n") else { return };
     let mut lines = head.split(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
-    let number = first.iter().fold(0_u16, |number, byte| number.wrapping_mul(31).wrapping_add((*byte).into()));
+    let number =
+        first.iter().fold(0_u16, |number, byte| number.wrapping_mul(31).wrapping_add((*byte).into()));
     let Ok(status) = StatusCode::from_u16(100 + number % 900) else { return };
     let mut response = Response::new(Body::from(body.to_vec()));
     *response.status_mut() = status;

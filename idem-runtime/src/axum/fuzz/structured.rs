@@ -50,7 +50,9 @@ impl Input<'_> {
             self.blanks();
             self.next_if(|byte| byte.is_ascii_lowercase() || byte == b'*')?;
             self.take_while(|byte| {
-                byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.' | b'*')
+                byte.is_ascii_lowercase()
+                    || byte.is_ascii_digit()
+                    || matches!(byte, b'_' | b'-' | b'.' | b'*')
             });
             if self.next_if(|byte| byte == b'=').is_some() {
                 self.bare_item()?;
@@ -74,9 +76,7 @@ impl Input<'_> {
             b':' => self.bytes(),
             b'%' => self.display_string(),
             byte if byte.is_ascii_alphabetic() || byte == b'*' => {
-                self.take_while(|byte| {
-                    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(&byte)
-                });
+                self.take_while(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(&byte));
                 Some(())
             }
             _ => None,

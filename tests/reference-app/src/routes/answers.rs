@@ -105,8 +105,7 @@ pub(crate) async fn compressed<D: Business>(
     visit.enter().await?;
     D::write_row(mutation, visit.row("", "")).await?;
     // `gzip` of the letter `x`.
-    let bytes: &[u8] =
-        &[31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 171, 0, 0, 131, 22, 220, 140, 1, 0, 0, 0];
+    let bytes: &[u8] = &[31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 171, 0, 0, 131, 22, 220, 140, 1, 0, 0, 0];
     let headers = [(header::CONTENT_ENCODING, "gzip"), (header::CONTENT_TYPE, "text/plain")];
     Ok((headers, bytes).into_response())
 }

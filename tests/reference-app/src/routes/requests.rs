@@ -1,8 +1,8 @@
 //! Requests of every form: forms, texts, parts that do not count, keys inside the body, and functions further in.
 
+use axum::Json;
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
-use axum::Json;
 use idem_runtime::axum::Delegated;
 use idem_runtime::{Idempotency, Mutation, idempotent};
 use serde::{Deserialize, Serialize};
