@@ -20,7 +20,9 @@ pub(crate) fn run(name: &str, target: impl Fn(&[u8])) {
         .map(|file| std::fs::read(file.expect("it can be listed").path()).expect("it can be read"))
         .collect();
     assert!(!corpus.is_empty(), "the corpus of {name} is empty");
-    corpus.iter().for_each(|input| target(input));
+    for input in &corpus {
+        target(input);
+    }
 
     let noise = proptest::option::weighted(0.5, vec(any::<u8>(), 0..8));
     let change = (any::<Index>(), any::<Index>(), any::<Index>(), any::<(Index, Index)>(), noise);

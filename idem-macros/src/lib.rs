@@ -14,6 +14,7 @@ mod function;
 #[cfg(fuzzing)]
 pub mod fuzz;
 #[cfg(all(test, not(fuzzing)))]
+#[expect(unreachable_pub, reason = "`cargo fuzz` calls it from outside")]
 mod fuzz;
 mod handler;
 mod ignorable;

@@ -12,12 +12,8 @@ pub use problem::problem;
 pub use replay::replay;
 
 #[cfg(test)]
-#[path = "../../../fuzz/bounded.rs"]
-mod bounded;
-
-#[cfg(test)]
 mod tests {
-    use super::bounded;
+    use crate::fingerprint::fuzz::bounded;
 
     #[test]
     fn a_key_is_what_the_grammar_of_rfc_9651_says() {

@@ -62,7 +62,7 @@ fn digest(parts: &[&[u8]]) -> String {
 
 #[cfg(test)]
 #[path = "../../../fuzz/bounded.rs"]
-mod bounded;
+pub(crate) mod bounded;
 
 #[cfg(test)]
 mod tests {

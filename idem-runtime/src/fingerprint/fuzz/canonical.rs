@@ -46,7 +46,7 @@ fn text(value: &str) -> String {
             '\n' => written.push_str("\\n"),
             '\u{c}' => written.push_str("\\f"),
             '\r' => written.push_str("\\r"),
-            control if control < ' ' => written.push_str(&format!("\\u{:04x}", u32::from(control))),
+            control if control < ' ' => written.extend(format!("\\u{:04x}", u32::from(control)).chars()),
             letter => written.push(letter),
         }
     }
