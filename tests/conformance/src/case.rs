@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::message::Framing;
+
 /// One case: what is sent, and what has to come back.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,20 +113,6 @@ pub(crate) struct ControlStep {
 pub(crate) enum Start {
     AsEver(bool),
     With { secrets: Vec<String> },
-}
-
-/// How the bytes of a body are sent, unless at once and with their length.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Framing {
-    /// In chunks, without a length.
-    pub chunked: bool,
-    /// In pieces of so many bytes; each is a chunk where there are chunks.
-    pub pieces: Option<usize>,
-    /// With so many milliseconds before each piece.
-    pub pause_ms: u64,
-    /// The connection is closed after so many bytes, although more were announced.
-    pub cut_after: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use crate::answer::Answer;
-use crate::case::Framing;
+use crate::message::Message;
 
 /// No case takes longer; a server that hangs fails it.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -17,30 +17,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Server {
     authority: String,
     prefix: String,
-}
-
-/// A request as it goes over the wire.
-#[derive(Debug, Clone)]
-pub struct Message {
-    /// The method.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    /// One for each line; each letter is one Latin-1 byte.
-    pub headers: Vec<(String, String)>,
-    /// The body, if there is one.
-    pub body: Option<Vec<u8>>,
-    /// How the body is sent.
-    pub framing: Framing,
-}
-
-impl Message {
-    /// The lines of a header.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Vec<&str> {
-        let lines = self.headers.iter().filter(|(line, _)| line.eq_ignore_ascii_case(name));
-        lines.map(|(_, value)| value.as_str()).collect()
-    }
 }
 
 impl Server {

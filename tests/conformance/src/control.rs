@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use crate::case::Need;
-use crate::client::Message;
 use crate::foresight::Forecast;
+use crate::message::Message;
 
 /// Kills and starts the server, and takes its database away.
 ///

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::case::Framing;
-use crate::client::{Message, Server};
+use crate::client::Server;
+use crate::message::{Framing, Message};
 
 /// The counters of one case.
 #[derive(Debug, Clone)]

@@ -13,16 +13,18 @@ mod counts;
 mod expect;
 mod fill;
 mod foresight;
+mod message;
 mod report;
 mod run;
 mod shorthand;
 mod step;
 
 pub use answer::Answer;
-pub use case::{Case, Framing, Need, Policy, Tier};
-pub use client::{Message, Server};
+pub use case::{Case, Need, Policy, Tier};
+pub use client::Server;
 pub use control::{Control, NoControl};
 pub use foresight::{Forecast, Foreseen};
+pub use message::{Framing, Message};
 pub use report::{Report, Verdict};
 pub use run::run;
 

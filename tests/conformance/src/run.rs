@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::case::{Case, ControlStep, Need, Start, StoreState};
+use crate::case::{Case, ControlStep, Need, Request, Start, Step, StoreState};
 use crate::client::Server;
 use crate::control::Control;
 use crate::report::{Report, Verdict};
@@ -68,5 +68,17 @@ impl Case {
     #[must_use]
     pub fn needs(&self, need: Need) -> bool {
         self.requires.contains(&need)
+    }
+
+    /// Whether what it expects depends on how long something takes, so that a busy machine could spoil it.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        let background = |request: &Request| request.background || request.abort_after_ms.is_some();
+        let timed = |step: &Step| {
+            step.wait_ms > 0
+                || step.expect.max_elapsed_ms.is_some()
+                || step.request.as_ref().is_some_and(background)
+        };
+        self.steps.iter().any(timed)
     }
 }

@@ -11,11 +11,12 @@ use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::case::{Case, Expect, HeaderText, Request, Step};
-use crate::client::{Message, Server};
+use crate::client::Server;
 use crate::control::Control;
 use crate::counts::Counts;
 use crate::expect::{self, Context, Counted};
 use crate::fill::Values;
+use crate::message::Message;
 
 /// The number of the alternative that an answer took, if there were any; or what differed.
 type Done = Result<Option<usize>, String>;
