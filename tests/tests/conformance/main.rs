@@ -41,9 +41,12 @@ const VERDICTS: [&str; 11] = [
 
 /// Runs all cases, lists those that fail, and wants to have seen every verdict come true.
 ///
-/// Those that kill the server or take its database away run one after the other, when the others are done.
+/// Those that kill the server, take its database away or sweep its records run one after the other, when the others
+/// are done.
 async fn run_all(database: &str, server: &Server, control: &impl Control) {
-    let alone = |case: &Case| case.needs(Need::ProcessControl) || case.needs(Need::StoreControl);
+    let alone = |case: &Case| {
+        [Need::ProcessControl, Need::StoreControl, Need::Operator].into_iter().any(|need| case.needs(need))
+    };
     let (alone, together): (Vec<Case>, Vec<Case>) = idem_conformance::all().into_iter().partition(alone);
     let (timed, quick): (Vec<Case>, Vec<Case>) = together.into_iter().partition(Case::is_timed);
     let mut reports: Vec<Report> = Vec::new();
