@@ -58,9 +58,7 @@ fn spoil(fault: Fault, request: &mut Request) {
             let folded = format!("k{}", String::from_utf8_lossy(&folded).to_lowercase());
             request.headers_mut().insert(KEY, HeaderValue::try_from(folded).unwrap());
         }
-        (Fault::ForgivenKey, Some(key))
-            if key.is_empty() || key.as_bytes().iter().any(|byte| is_sign(byte)) =>
-        {
+        (Fault::ForgivenKey, Some(key)) if key.is_empty() || key.as_bytes().iter().any(is_sign) => {
             request.headers_mut().insert(KEY, fresh());
         }
         (Fault::NoGuard, Some(_))

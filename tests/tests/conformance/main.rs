@@ -75,7 +75,7 @@ async fn run_all(database: &str, server: &Server, control: &impl Control) {
         failed.len(),
         foreseen.len()
     );
-    let list: Vec<String> = failed.iter().map(|report| report.to_string()).collect();
+    let list: Vec<String> = failed.iter().map(ToString::to_string).collect();
     assert!(list.is_empty(), "{} cases did not pass:\n\n{}", list.len(), list.join("\n\n"));
     for verdict in VERDICTS {
         assert!(foreseen.contains_key(verdict), "no request met the verdict `{verdict}`: {foreseen:?}");
