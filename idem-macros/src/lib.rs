@@ -11,6 +11,11 @@ mod diag;
 mod duration;
 mod exempt;
 mod function;
+#[cfg(fuzzing)]
+pub mod fuzz;
+#[cfg(all(test, not(fuzzing)))]
+#[expect(unreachable_pub, reason = "`cargo fuzz` calls it from outside")]
+mod fuzz;
 mod handler;
 mod ignorable;
 mod model;
@@ -27,11 +32,14 @@ mod stance;
 mod tests;
 mod written;
 
+// `cargo fuzz` compiles this crate as an ordinary library.
+#[cfg(not(fuzzing))]
 use proc_macro::TokenStream;
 
 /// Makes a handler or a service function run once per tenant, user, route and idempotency key.
 ///
 /// Use it through `idem_runtime::idempotent`; the options are described there.
+#[cfg(not(fuzzing))]
 #[proc_macro_attribute]
 pub fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(&args.into(), &item.into()).into()
@@ -40,6 +48,7 @@ pub fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Registers a function that the outbox calls for each event of a type, with one effect per event.
 ///
 /// Use it through `idem_runtime::outbox_handler`; the options are described there.
+#[cfg(not(fuzzing))]
 #[proc_macro_attribute]
 pub fn outbox_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     outbox_handler::expand(&args.into(), &item.into()).into()
@@ -48,6 +57,7 @@ pub fn outbox_handler(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Declares that a retry may run a function again, and why.
 ///
 /// Use it through `idem_runtime::exempt`; the options are described there.
+#[cfg(not(fuzzing))]
 #[proc_macro_attribute]
 pub fn exempt(args: TokenStream, item: TokenStream) -> TokenStream {
     plain::expand(stance::Stance::Exempt, &args.into(), &item.into()).into()
@@ -56,6 +66,7 @@ pub fn exempt(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Declares that a function does not write.
 ///
 /// Use it through `idem_runtime::read_only`.
+#[cfg(not(fuzzing))]
 #[proc_macro_attribute]
 pub fn read_only(args: TokenStream, item: TokenStream) -> TokenStream {
     plain::expand(stance::Stance::ReadOnly, &args.into(), &item.into()).into()
@@ -64,6 +75,7 @@ pub fn read_only(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Refuses functions of an `impl` block, a trait or a module that have no stance.
 ///
 /// Use it through `idem_runtime::service`; the rules are described there.
+#[cfg(not(fuzzing))]
 #[proc_macro_attribute]
 pub fn service(args: TokenStream, item: TokenStream) -> TokenStream {
     block::expand(&args.into(), &item.into()).into()

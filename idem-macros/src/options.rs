@@ -28,7 +28,7 @@ pub(crate) fn each_option(
                 continue;
             };
             if let Err(error) = option(&name, input, errors) {
-                errors.add(error);
+                errors.add(placed(error, &name));
                 skip_to_comma(input);
                 continue;
             }
@@ -41,6 +41,14 @@ pub(crate) fn each_option(
     };
     if let Err(error) = read.parse2(tokens) {
         errors.add(error);
+    }
+}
+
+/// Where the tokens of a value run out, the parser knows no place: the option that they belong to is one.
+fn placed(error: syn::Error, name: &Ident) -> syn::Error {
+    match error.to_string().strip_prefix("unexpected end of input, ") {
+        Some(expected) => syn::Error::new(name.span(), format!("`{name}` ends too early: {expected}")),
+        None => error,
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod answer;
 pub(crate) mod extract;
+#[cfg(all(any(test, fuzzing), feature = "sqlite"))]
+pub mod fuzz;
 pub(crate) mod handler;
 pub(crate) mod identity;
 mod key;

@@ -54,6 +54,8 @@
 
 mod canonical;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod keyring;
 mod media;
 mod members;

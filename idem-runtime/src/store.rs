@@ -28,6 +28,9 @@ mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(all(any(test, fuzzing), feature = "axum", feature = "sqlite"))]
+pub(crate) use row::headers_stored_and_read;
+
 pub use inspect::{Capacity, Due, Filter, Group, Inspect, Release};
 pub use maintain::Maintain;
 pub use outbox::{

@@ -18,7 +18,7 @@ pub(super) const STATUS: HeaderName = HeaderName::from_static("idempotency-statu
 const EXPIRES: HeaderName = HeaderName::from_static("idempotency-key-expires");
 
 /// What is stored of the headers unless a route names more; describes the answer, not the connection.
-const KEPT: [HeaderName; 9] = [
+pub(super) const KEPT: [HeaderName; 9] = [
     header::CACHE_CONTROL,
     header::CONTENT_DISPOSITION,
     header::CONTENT_ENCODING,

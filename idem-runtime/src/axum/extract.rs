@@ -194,7 +194,8 @@ async fn receive<A: Send + Sync>(
 ) -> Result<(Parts, Bytes, Option<String>), Response> {
     let (parts, body) = request.into_parts();
     let content_type = parts.headers.get(header::CONTENT_TYPE);
-    let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    // Each byte is one character, so that no two types become one.
+    let content_type = content_type.map(|value| value.as_bytes().iter().copied().map(char::from).collect());
     // Reads within the application's body limit and refuses with 413 beyond it.
     let rebuilt = Request::from_parts(parts.clone(), body);
     let bytes = Bytes::from_request(rebuilt, state).await.map_err(IntoResponse::into_response)?;

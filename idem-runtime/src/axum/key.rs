@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 
-const NAME: &str = "idempotency-key";
+pub(super) const NAME: &str = "idempotency-key";
 
 /// The key of a request, `None` when it has no such header.
 ///

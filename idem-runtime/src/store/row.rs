@@ -12,6 +12,8 @@ use crate::record::{Bindings, FencingToken, Reading, Record, Status, Timestamp};
 mod answer;
 
 pub(super) use answer::AnswerColumns;
+#[cfg(all(any(test, fuzzing), feature = "axum", feature = "sqlite"))]
+pub(crate) use answer::headers_stored_and_read;
 
 /// The columns of a record in the order in which every statement selects them, with the time as `now`.
 macro_rules! record_columns {

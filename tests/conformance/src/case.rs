@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::message::Framing;
+
 /// One case: what is sent, and what has to come back.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +53,8 @@ pub enum Need {
     ProcessControl,
     /// The database of the server can be taken away and given back.
     StoreControl,
+    /// Records can be released and swept, as an operator would.
+    Operator,
 }
 
 /// A case that leaves room.
@@ -89,13 +93,26 @@ pub(crate) struct Step {
     pub(crate) expect: Expect,
 }
 
-/// What is done to the server; one of the three, and the values of `kill` and `start` say nothing more.
+/// What is done to the server or its records; the value of `kill` says nothing more.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ControlStep {
     pub(crate) kill: Option<Value>,
-    pub(crate) start: Option<Value>,
+    pub(crate) start: Option<Start>,
     pub(crate) store: Option<StoreState>,
+    /// An operator gives the key of this request back.
+    pub(crate) release: Option<Request>,
+    /// Records past their life are expired, and purged.
+    #[serde(default)]
+    pub(crate) sweep: bool,
+}
+
+/// How the server is started: as ever, or with secrets, of which the first seals.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Start {
+    AsEver(bool),
+    With { secrets: Vec<String> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -113,6 +130,8 @@ pub(crate) struct Request {
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, HeaderText>,
     pub(crate) body: Option<Body>,
+    #[serde(default)]
+    pub(crate) framing: Framing,
     pub(crate) concurrent: Option<usize>,
     #[serde(default)]
     pub(crate) background: bool,

@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use crate::answer::Answer;
+use crate::message::Message;
 
 /// No case takes longer; a server that hangs fails it.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -16,15 +17,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Server {
     authority: String,
     prefix: String,
-}
-
-/// A request as it goes over the wire.
-#[derive(Debug, Clone)]
-pub(crate) struct Message {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Option<Vec<u8>>,
 }
 
 impl Server {
@@ -60,16 +52,17 @@ impl Server {
 
     /// Sends on this connection and reads the answer.
     pub(crate) async fn send_on(&self, stream: TcpStream, message: &Message) -> Result<Answer, String> {
-        let bytes = self.bytes_of(message)?;
         let began = Instant::now();
         let (mut reading, mut writing) = stream.into_split();
+        let head_only = message.method == "HEAD";
         // A server may refuse a long body before it has read all of it, and then stops reading.
-        let (written, read) = tokio::join!(writing.write_all(&bytes), timeout(PATIENCE, read(&mut reading)));
+        let reading = timeout(PATIENCE, read(&mut reading, head_only));
+        let (written, read) = tokio::join!(self.write(&mut writing, message), reading);
         let (status, headers, body) = match read {
             Err(_) => return Err(format!("no answer within {} s", PATIENCE.as_secs())),
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                let unsent = written.err().map(|error| format!(", after {error} in sending"));
+                let unsent = written.err().map(|error| format!(", after `{error}` in sending"));
                 return Err(format!("no whole answer: {error}{}", unsent.unwrap_or_default()));
             }
         };
@@ -78,42 +71,77 @@ impl Server {
 
     /// Sends, and closes the connection after a while without looking at the answer.
     pub(crate) async fn abort(&self, message: &Message, after: Duration) -> Result<(), String> {
-        let bytes = self.bytes_of(message)?;
         let mut stream = self.connect().await?;
-        stream.write_all(&bytes).await.map_err(|error| format!("cannot send: {error}"))?;
+        self.write(&mut stream, message).await?;
         tokio::time::sleep(after).await;
         Ok(())
     }
 
-    fn bytes_of(&self, message: &Message) -> Result<Vec<u8>, String> {
-        let Message { method, path, headers, body } = message;
+    async fn write(
+        &self,
+        stream: &mut (impl AsyncWriteExt + Unpin),
+        message: &Message,
+    ) -> Result<(), String> {
+        let Message { body, framing, .. } = message;
+        let body = body.as_deref().unwrap_or_default();
+        let (sent, whole) = match framing.cut_after {
+            Some(cut) => (&body[..body.len().min(cut)], false),
+            None => (body, true),
+        };
+        let mut next = self.head_of(message)?;
+        let failed = |error: std::io::Error| format!("cannot send: {error}");
+        for piece in sent.chunks(framing.pieces.unwrap_or(sent.len()).max(1)) {
+            if framing.pause_ms > 0 {
+                stream.write_all(&std::mem::take(&mut next)).await.map_err(failed)?;
+                tokio::time::sleep(Duration::from_millis(framing.pause_ms)).await;
+            }
+            if framing.chunked {
+                next.extend(format!("{:x}\r\n", piece.len()).bytes());
+            }
+            next.extend(piece);
+            if framing.chunked {
+                next.extend(b"\r\n");
+            }
+        }
+        if framing.chunked && whole {
+            next.extend(b"0\r\n\r\n");
+        }
+        stream.write_all(&next).await.map_err(failed)?;
+        if whole {
+            return Ok(());
+        }
+        stream.shutdown().await.map_err(failed)
+    }
+
+    fn head_of(&self, message: &Message) -> Result<Vec<u8>, String> {
+        let Message { method, path, headers, body, framing } = message;
         let mut head = format!("{method} {}{path} HTTP/1.1\r\nHost: {}\r\n", self.prefix, self.authority);
         for (name, value) in headers {
             head.extend([name, ": ", value, "\r\n"]);
         }
-        if let Some(body) = body {
+        if framing.chunked {
+            head.push_str("Transfer-Encoding: chunked\r\n");
+        } else if let Some(body) = body {
             head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("Connection: close\r\n\r\n");
         // One byte for each letter.
         let bytes: Result<Vec<u8>, _> = head.chars().map(u8::try_from).collect();
-        let mut bytes = bytes.map_err(|_| "the head of the request is not Latin-1".to_owned())?;
-        bytes.extend_from_slice(body.as_deref().unwrap_or_default());
-        Ok(bytes)
+        bytes.map_err(|_| "the head of the request is not Latin-1".to_owned())
     }
 }
 
 type Parts = (u16, Vec<(String, Vec<u8>)>, Vec<u8>);
 
 /// Reads until the answer is whole, by its length, its chunks or the end of the connection.
-async fn read(stream: &mut (impl AsyncReadExt + Unpin)) -> Result<Parts, String> {
+async fn read(stream: &mut (impl AsyncReadExt + Unpin), head_only: bool) -> Result<Parts, String> {
     let mut bytes = Vec::new();
     loop {
         let ended = match stream.read_buf(&mut bytes).await {
             Ok(count) => count == 0,
-            Err(error) => return whole(&bytes, true)?.ok_or_else(|| error.to_string()),
+            Err(error) => return whole(&bytes, true, head_only)?.ok_or_else(|| error.to_string()),
         };
-        if let Some(answer) = whole(&bytes, ended)? {
+        if let Some(answer) = whole(&bytes, ended, head_only)? {
             return Ok(answer);
         }
         if ended {
@@ -123,7 +151,7 @@ async fn read(stream: &mut (impl AsyncReadExt + Unpin)) -> Result<Parts, String>
 }
 
 /// The answer, if all of it is there.
-fn whole(bytes: &[u8], ended: bool) -> Result<Option<Parts>, String> {
+fn whole(bytes: &[u8], ended: bool, head_only: bool) -> Result<Option<Parts>, String> {
     let mut lines = [httparse::EMPTY_HEADER; 128];
     let mut response = httparse::Response::new(&mut lines);
     let httparse::Status::Complete(head) =
@@ -133,12 +161,12 @@ fn whole(bytes: &[u8], ended: bool) -> Result<Option<Parts>, String> {
     };
     let (rest, status) = (&bytes[head..], response.code.unwrap_or_default());
     if (100..200).contains(&status) {
-        return whole(rest, ended);
+        return whole(rest, ended, head_only);
     }
     let lines = response.headers.iter();
     let headers: Vec<_> = lines.map(|line| (line.name.to_lowercase(), line.value.to_vec())).collect();
     let of = |name: &str| headers.iter().find(|(line, _)| line == name).map(|(_, value)| value.as_slice());
-    let body = if matches!(status, 204 | 304) {
+    let body = if head_only || matches!(status, 204 | 304) {
         Some(rest.to_vec())
     } else if of("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked")) {
         chunks(rest)?
@@ -178,7 +206,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_whole_by_its_length_its_chunks_or_its_end() {
-        let body = |bytes: &[u8], ended| whole(bytes, ended).unwrap().map(|(_, _, body)| body);
+        let body = |bytes: &[u8], ended| whole(bytes, ended, false).unwrap().map(|(_, _, body)| body);
         assert_eq!(body(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", false).unwrap(), b"ab");
         assert_eq!(body(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", true), None);
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n";

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::client::{Message, Server};
+use crate::client::Server;
+use crate::message::{Framing, Message};
 
 /// The counters of one case.
 #[derive(Debug, Clone)]
@@ -16,6 +17,7 @@ impl Counts {
             path: format!("/__test/counts?case={case}"),
             headers: Vec::new(),
             body: None,
+            framing: Framing::default(),
         };
         let answer = server.send(&message).await.map_err(|error| format!("the counters: {error}"))?;
         if answer.status != 200 {

@@ -12,6 +12,8 @@ mod control;
 mod counts;
 mod expect;
 mod fill;
+mod foresight;
+mod message;
 mod report;
 mod run;
 mod shorthand;
@@ -21,11 +23,13 @@ pub use answer::Answer;
 pub use case::{Case, Need, Policy, Tier};
 pub use client::Server;
 pub use control::{Control, NoControl};
+pub use foresight::{Forecast, Foreseen};
+pub use message::{Framing, Message};
 pub use report::{Report, Verdict};
 pub use run::run;
 
-/// The cases of this repository.
-const CASES: &str = include_str!("../cases.json");
+/// The cases of this repository: the main ones, and those of a client that tries everything.
+const CASES: [&str; 2] = [include_str!("../cases.json"), include_str!("../edges.json")];
 
 /// Reads cases from a text in the form of `cases.json`.
 ///
@@ -40,10 +44,10 @@ pub fn read(text: &str) -> serde_json::Result<Vec<Case>> {
 ///
 /// # Panics
 ///
-/// When `cases.json` is malformed; a test of this crate reads it.
+/// When a file of cases is malformed; a test of this crate reads them.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    read(CASES).expect("cases.json is well-formed")
+    CASES.iter().flat_map(|text| read(text).expect("the cases are well-formed")).collect()
 }
 
 #[cfg(test)]

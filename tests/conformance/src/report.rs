@@ -22,16 +22,18 @@ pub struct Report {
     pub id: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// The words of the forecasts that were compared with what requests then got.
+    pub foreseen: Vec<&'static str>,
     heading: String,
 }
 
 impl Report {
-    pub(crate) fn new(case: &Case, verdict: Verdict) -> Self {
+    pub(crate) fn new(case: &Case, verdict: Verdict, foreseen: Vec<&'static str>) -> Self {
         let policy = case.policy.map(|policy| format!(" [{policy}]")).unwrap_or_default();
         let heading = format!("{} {}{policy}", case.id, case.title);
         let heading =
             if case.why.is_empty() { heading } else { format!("{heading}\n  because: {}", case.why) };
-        Self { id: case.id.clone(), verdict, heading }
+        Self { id: case.id.clone(), verdict, foreseen, heading }
     }
 
     /// Whether a step differed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::case::{Case, ControlStep, Need, StoreState};
+use crate::case::{Case, ControlStep, Need, Request, Start, Step, StoreState};
 use crate::client::Server;
 use crate::control::Control;
 use crate::report::{Report, Verdict};
@@ -12,9 +12,9 @@ use crate::step::Play;
 pub async fn run(case: &Case, server: &Server, control: &impl Control) -> Report {
     let lacking = case.requires.iter().find_map(|need| control.lacks(*need));
     if let Some(reason) = lacking {
-        return Report::new(case, Verdict::LeftOut(reason));
+        return Report::new(case, Verdict::LeftOut(reason), Vec::new());
     }
-    let mut play = Play::new(case, server.clone());
+    let mut play = Play::new(case, server.clone(), control);
     let mut remarks = Vec::new();
     let mut failure = None;
     for (number, step) in case.steps.iter().enumerate() {
@@ -22,7 +22,7 @@ pub async fn run(case: &Case, server: &Server, control: &impl Control) -> Report
             // Also after a failure: the next case needs the server.
             Some(act) => {
                 tokio::time::sleep(Duration::from_millis(step.wait_ms)).await;
-                carry_out(act, control).await.map(|()| None)
+                carry_out(act, control, &play).await.map(|()| None)
             }
             None if failure.is_some() => continue,
             None => play.step(step).await,
@@ -36,15 +36,25 @@ pub async fn run(case: &Case, server: &Server, control: &impl Control) -> Report
         }
     }
     let verdict = failure.map_or(Verdict::Passed(remarks), Verdict::Failed);
-    Report::new(case, verdict)
+    Report::new(case, verdict, play.foreseen)
 }
 
-async fn carry_out(step: &ControlStep, control: &impl Control) -> Result<(), String> {
+async fn carry_out<C: Control>(step: &ControlStep, control: &C, play: &Play<'_, C>) -> Result<(), String> {
     if step.kill.is_some() {
         control.kill().await?;
     }
-    if step.start.is_some() {
-        control.start().await?;
+    match &step.start {
+        Some(Start::With { secrets }) => control.start(secrets).await?,
+        Some(Start::AsEver(true)) => control.start(&[]).await?,
+        Some(Start::AsEver(false)) | None => {}
+    }
+    if let Some(request) = &step.release
+        && !control.release(&play.message(request)?).await?
+    {
+        return Err("there was nothing to release".to_owned());
+    }
+    if step.sweep {
+        control.sweep().await?;
     }
     match step.store {
         Some(StoreState::Down) => control.store_down().await,
@@ -58,5 +68,17 @@ impl Case {
     #[must_use]
     pub fn needs(&self, need: Need) -> bool {
         self.requires.contains(&need)
+    }
+
+    /// Whether what it expects depends on how long something takes, so that a busy machine could spoil it.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        let background = |request: &Request| request.background || request.abort_after_ms.is_some();
+        let timed = |step: &Step| {
+            step.wait_ms > 0
+                || step.expect.max_elapsed_ms.is_some()
+                || step.request.as_ref().is_some_and(background)
+        };
+        self.steps.iter().any(timed)
     }
 }

@@ -18,6 +18,9 @@ pub(crate) fn spell_out(file: Value) -> Value {
         if let Some(request) = step.get_mut("request") {
             spell_out_request(request, &defaults);
         }
+        if let Some(request) = step.get_mut("control").and_then(|control| control.get_mut("release")) {
+            spell_out_request(request, &defaults);
+        }
         if let Some(expect) = step.get_mut("expect") {
             spell_out_expect(expect);
         }
@@ -36,7 +39,9 @@ fn spell_out_request(request: &mut Value, defaults: &Value) {
         request.insert("method".to_owned(), method.into());
         request.insert("path".to_owned(), path.into());
     }
-    if !request.contains_key("body") && request.get("method").is_some_and(|method| method != "GET") {
+    if !request.contains_key("body")
+        && request.get("method").is_some_and(|method| method != "GET" && method != "HEAD")
+    {
         request.insert("body".to_owned(), defaults["body"].clone());
     }
     let has_body = request.get("body").is_some_and(|body| !body.is_null());

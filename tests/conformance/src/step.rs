@@ -11,29 +11,33 @@ use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::case::{Case, Expect, HeaderText, Request, Step};
-use crate::client::{Message, Server};
+use crate::client::Server;
+use crate::control::Control;
 use crate::counts::Counts;
 use crate::expect::{self, Context, Counted};
 use crate::fill::Values;
+use crate::message::Message;
 
 /// The number of the alternative that an answer took, if there were any; or what differed.
 type Done = Result<Option<usize>, String>;
 
 /// A case that is being run.
-pub(crate) struct Play {
+pub(crate) struct Play<'a, C> {
     server: Server,
+    control: &'a C,
+    pub(crate) foreseen: Vec<&'static str>,
     /// The name under which the server counts.
     case: String,
     context: Context,
     background: HashMap<String, (Request, JoinHandle<Result<Answer, String>>)>,
 }
 
-impl Play {
-    pub(crate) fn new(case: &Case, server: Server) -> Self {
+impl<'a, C: Control> Play<'a, C> {
+    pub(crate) fn new(case: &Case, server: Server, control: &'a C) -> Self {
         let values = Values::fresh();
         let case = values.fill(&format!("{}-${{uniq}}", case.id));
         let context = Context { values, named: HashMap::new() };
-        Self { server, case, context, background: HashMap::new() }
+        Self { server, control, foreseen: Vec::new(), case, context, background: HashMap::new() }
     }
 
     /// Waits, sends, and holds what comes back against what is expected.
@@ -49,19 +53,32 @@ impl Play {
         if let Some(connections) = request.concurrent {
             return self.burst(step, request, connections).await;
         }
-        let message = self.message(request, &self.context.values)?;
+        let message = self.message(request)?;
         if let Some(after) = request.abort_after_ms {
             self.server.abort(&message, Duration::from_millis(after)).await?;
             return Ok(None);
         }
-        let server = self.server.clone();
-        let sent = async move { server.send(&message).await };
         if request.background {
+            let server = self.server.clone();
+            let sent = async move { server.send(&message).await };
             let name = step.name.clone().ok_or("a background step has a name")?;
             self.background.insert(name, (request.clone(), tokio::spawn(sent)));
             return Ok(None);
         }
-        let answer = sent.await;
+        let forecast = self.control.foresee(&message).await;
+        let answer = self.server.send(&message).await;
+        if let (Some(forecast), Ok(answer)) = (forecast, &answer) {
+            match forecast.holds(answer, self.control.attempt(&message).await) {
+                Some(true) => self.foreseen.push(forecast.verdict),
+                Some(false) => {
+                    return Err(format!(
+                        "{} {}: it was foreseen that {forecast:?}, but it got {answer}",
+                        request.method, request.path
+                    ));
+                }
+                None => {}
+            }
+        }
         self.judge(step.name.as_ref(), &step.expect, request, answer).await
     }
 
@@ -96,7 +113,7 @@ impl Play {
         let barrier = Arc::new(Barrier::new(connections));
         let mut sending = Vec::new();
         for number in 0..connections {
-            let message = self.message(request, &self.context.values.of_connection(number))?;
+            let message = message_with(&self.case, request, &self.context.values.of_connection(number))?;
             let (server, barrier) = (self.server.clone(), Arc::clone(&barrier));
             let stream = server.connect().await?;
             sending.push(tokio::spawn(async move {
@@ -138,23 +155,29 @@ impl Play {
         Ok((Counted { executed, effects }, Some(counts)))
     }
 
-    fn message(&self, request: &Request, values: &Values) -> Result<Message, String> {
-        let mut headers = vec![("X-Case".to_owned(), self.case.clone())];
-        for (name, text) in &request.headers {
-            let mut line = |value: String| headers.push((name.clone(), value));
-            match text {
-                HeaderText::Line(text) => line(values.fill(text)),
-                HeaderText::Lines(lines) => lines.iter().for_each(|text| line(values.fill(text))),
-                HeaderText::Long(text) => line(values.repeat(text)),
-            }
-        }
-        Ok(Message {
-            method: request.method.clone(),
-            path: values.fill(&request.path),
-            headers,
-            body: request.body.as_ref().map(|body| values.body(body)).transpose()?,
-        })
+    /// The request with the values of this run.
+    pub(crate) fn message(&self, request: &Request) -> Result<Message, String> {
+        message_with(&self.case, request, &self.context.values)
     }
+}
+
+fn message_with(case: &str, request: &Request, values: &Values) -> Result<Message, String> {
+    let mut headers = vec![("X-Case".to_owned(), case.to_owned())];
+    for (name, text) in &request.headers {
+        let mut line = |value: String| headers.push((name.clone(), value));
+        match text {
+            HeaderText::Line(text) => line(values.fill(text)),
+            HeaderText::Lines(lines) => lines.iter().for_each(|text| line(values.fill(text))),
+            HeaderText::Long(text) => line(values.repeat(text)),
+        }
+    }
+    Ok(Message {
+        method: request.method.clone(),
+        path: values.fill(&request.path),
+        headers,
+        body: request.body.as_ref().map(|body| values.body(body)).transpose()?,
+        framing: request.framing,
+    })
 }
 
 fn wants_counts(expect: &Expect) -> bool {

@@ -44,6 +44,7 @@ impl<D: Business> App<D> {
         let guard = IdempotencyMutationGuard::builder(pool)
             .migrate()
             .max_answer_bytes(MAX_ANSWER)
+            .keyring(crate::keys::keyring(&arguments.secrets)?)
             .statement_timeout(arguments.patience())
             .build()
             .await?;

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use idem_runtime::BuildError;
+use idem_runtime::{BuildError, Error, FingerprintError};
 
 /// Why the app does not start.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,9 @@ pub enum StartError {
     /// The guard refused the database.
     #[error(transparent)]
     Guard(#[from] BuildError),
+    /// A secret cannot be used.
+    #[error(transparent)]
+    Secret(#[from] FingerprintError),
     /// The address cannot be used.
     #[error("cannot listen")]
     Listen(#[from] std::io::Error),
@@ -37,6 +40,14 @@ pub(crate) enum AppError {
     NoProfile,
     /// The database failed.
     Sql(sqlx::Error),
+    /// The guard of a service function refused.
+    Refused(Error),
+}
+
+impl From<Error> for AppError {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
 }
 
 impl From<sqlx::Error> for AppError {
@@ -52,6 +63,7 @@ impl IntoResponse for AppError {
             Self::PartnerFailed => (StatusCode::BAD_GATEWAY, "PARTNER_FAILED"),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "BUSY"),
             Self::AfterInsert => (StatusCode::INTERNAL_SERVER_ERROR, "FAILED_AFTER_INSERT"),
+            Self::Refused(error) => return error.into_response(),
             Self::NoProfile => (StatusCode::NOT_FOUND, "NO_PROFILE"),
             Self::Sql(error) => {
                 eprintln!("the database failed: {error}");

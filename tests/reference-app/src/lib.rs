@@ -7,6 +7,7 @@
 mod app;
 mod business;
 mod error;
+mod keys;
 mod routes;
 mod visit;
 
@@ -20,6 +21,7 @@ use tokio::runtime::Runtime;
 pub use app::App;
 pub use business::{Business, Counts, NewRow};
 pub use error::StartError;
+pub use keys::keyring;
 pub use routes::router;
 
 /// Serves the conformance fixture.
@@ -37,6 +39,9 @@ pub struct Arguments {
     /// How long one statement of the guard may take.
     #[arg(long, default_value_t = 10_000)]
     pub statement_timeout_ms: u64,
+    /// A secret for the fingerprints as `id:text`; the first one seals, and further ones are still accepted.
+    #[arg(long = "secret")]
+    pub secrets: Vec<String>,
 }
 
 impl Arguments {
@@ -48,6 +53,7 @@ impl Arguments {
             database_url: database_url.into(),
             counts_url: None,
             statement_timeout_ms: 10_000,
+            secrets: Vec::new(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! Every route of the fixture with its stance.
 
+mod answers;
 mod counts;
 mod external;
 mod orders;
 mod payloads;
 mod profiles;
+mod requests;
 
 use idem_runtime::axum::{Router, exempt, get, post};
 
@@ -26,9 +28,25 @@ pub fn router<D: Business>(app: App<D>) -> axum::Router {
         .route("/leased", post(external::leased::<D>))
         .route("/leased-refuse", post(external::leased_refuse::<D>))
         .route("/renewed", post(external::renewed::<D>))
+        .route("/recovered", post(external::recovered::<D>))
+        .route("/answers", post(answers::any::<D>))
+        .route("/answers-again", post(answers::any_again::<D>))
+        .route("/headers", post(answers::headers::<D>))
+        .route("/compressed", post(answers::compressed::<D>))
+        .route("/streamed", post(answers::streamed::<D>))
+        .route("/form", post(requests::form::<D>))
+        .route("/text", post(requests::text::<D>))
+        .route("/imports", post(requests::import::<D>))
+        .route("/hooks", post(requests::hook::<D>))
+        .route("/delegated", post(requests::delegated::<D>))
+        .route("/unclaimed", post(requests::unclaimed::<D>))
+        .nest("/v2", Router::new().route("/orders", post(orders::create::<D>)))
         .route(
             "/profiles/{id}",
-            get(profiles::read::<D>).put(profiles::replace::<D>).patch(profiles::change::<D>),
+            get(profiles::read::<D>)
+                .put(profiles::replace::<D>)
+                .patch(profiles::change::<D>)
+                .delete(profiles::delete::<D>),
         )
         .route("/no-content", post(payloads::no_content::<D>))
         .route("/large", post(payloads::large::<D>))

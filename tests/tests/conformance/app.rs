@@ -2,8 +2,12 @@
 
 use std::sync::Mutex;
 
-use idem_conformance::{Control, Need, Server};
+use idem_conformance::{Control, Forecast, Message, Need, Server};
+use idem_runtime::Keyring;
 use idem_test_support::process::Process;
+use sqlx::Pool;
+
+use crate::oracle;
 
 /// Takes the database of the app away and gives it back.
 pub(crate) trait Store: Send + Sync {
@@ -13,22 +17,35 @@ pub(crate) trait Store: Send + Sync {
 
 /// The running app with its database.
 #[derive(Debug)]
-pub(crate) struct ReferenceApp<S> {
+pub(crate) struct ReferenceApp<D: idem_runtime::store::Store, S> {
+    /// Straight to the database, also while it is away for the app.
+    database: Pool<D>,
     arguments: Vec<String>,
     /// The port that the first start got.
     address: String,
     process: tokio::sync::Mutex<Process>,
     store: S,
     killed: Mutex<bool>,
+    store_is_away: Mutex<bool>,
+    keyring: Mutex<Keyring>,
 }
 
-impl<S: Store> ReferenceApp<S> {
+impl<D: idem_runtime::store::Store, S: Store> ReferenceApp<D, S> {
     /// Starts the app on a free port.
-    pub(crate) async fn start(arguments: &[&str], store: S) -> Self {
+    pub(crate) async fn start(arguments: &[&str], store: S, database: Pool<D>) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let (process, address) = spawn(&arguments, "127.0.0.1:0").await;
         let process = tokio::sync::Mutex::new(process);
-        Self { arguments, address, process, store, killed: Mutex::new(false) }
+        Self {
+            database,
+            arguments,
+            address,
+            process,
+            store,
+            killed: Mutex::new(false),
+            store_is_away: Mutex::new(false),
+            keyring: Mutex::new(Keyring::plain()),
+        }
     }
 
     pub(crate) fn server(&self) -> Server {
@@ -37,6 +54,10 @@ impl<S: Store> ReferenceApp<S> {
 
     fn is_killed(&self) -> bool {
         *self.killed.lock().unwrap()
+    }
+
+    fn keyring(&self) -> Keyring {
+        self.keyring.lock().unwrap().clone()
     }
 }
 
@@ -48,7 +69,7 @@ async fn spawn(arguments: &[String], listen: &str) -> (Process, String) {
     (process, address)
 }
 
-impl<S: Store> Control for ReferenceApp<S> {
+impl<D: idem_runtime::store::Store, S: Store> Control for ReferenceApp<D, S> {
     fn lacks(&self, _: Need) -> Option<String> {
         None
     }
@@ -59,11 +80,14 @@ impl<S: Store> Control for ReferenceApp<S> {
         Ok(())
     }
 
-    async fn start(&self) -> Result<(), String> {
+    async fn start(&self, secrets: &[String]) -> Result<(), String> {
         if !self.is_killed() {
             return Err("the app is running".to_owned());
         }
-        let (process, address) = spawn(&self.arguments, &self.address).await;
+        let mut arguments = self.arguments.clone();
+        arguments.extend(secrets.iter().map(|secret| format!("--secret={secret}")));
+        *self.keyring.lock().unwrap() = reference_app::keyring(secrets).map_err(|error| error.to_string())?;
+        let (process, address) = spawn(&arguments, &self.address).await;
         if address != self.address {
             return Err(format!("the app listens on {address} instead of {}", self.address));
         }
@@ -73,10 +97,32 @@ impl<S: Store> Control for ReferenceApp<S> {
     }
 
     async fn store_down(&self) -> Result<(), String> {
+        *self.store_is_away.lock().unwrap() = true;
         self.store.take_away().await
     }
 
     async fn store_up(&self) -> Result<(), String> {
+        *self.store_is_away.lock().unwrap() = false;
         self.store.give_back().await
+    }
+
+    async fn release(&self, request: &Message) -> Result<bool, String> {
+        oracle::release(&self.database, request).await
+    }
+
+    async fn sweep(&self) -> Result<(), String> {
+        oracle::sweep(&self.database).await
+    }
+
+    /// Nothing while the store is away, which no record can know.
+    async fn foresee(&self, request: &Message) -> Option<Forecast> {
+        if *self.store_is_away.lock().unwrap() {
+            return None;
+        }
+        oracle::foresee(&self.database, &self.keyring(), request).await
+    }
+
+    async fn attempt(&self, request: &Message) -> Option<i64> {
+        oracle::attempt(&self.database, request).await
     }
 }

@@ -27,18 +27,51 @@ enum Fault {
     ReplayedCookie,
     /// All users are one.
     OneUser,
+    /// All keys are one, and a request without a key gets it too.
+    OneKey,
+    /// Letter case and signs of a key do not count.
+    FoldedKey,
+    /// A key that is not right is made a fresh one that is.
+    ForgivenKey,
+    /// A replay has lost its headers.
+    BareReplay,
+    /// Every answer says that it is a replay.
+    AlwaysMarked,
+    /// Failures are told as another one.
+    Blurred,
 }
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-async fn with_fault(State(fault): State<Fault>, mut request: Request, next: Next) -> Response {
-    if fault == Fault::NoGuard && request.method() == Method::POST && request.uri().path() == "/orders" {
-        let fresh = uuid::Uuid::new_v4().to_string();
-        if request.headers().contains_key(KEY) {
-            request.headers_mut().insert(KEY, HeaderValue::try_from(fresh).unwrap());
+/// What the faults do to the key and the path of a request.
+fn spoil(fault: Fault, request: &mut Request) {
+    let fresh = || HeaderValue::try_from(uuid::Uuid::new_v4().to_string()).unwrap();
+    let key = request.headers().get(KEY).cloned();
+    let is_sign = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b'-';
+    match (fault, key) {
+        (Fault::OneKey, _) => {
+            request.headers_mut().insert(KEY, HeaderValue::from_static("one"));
         }
+        (Fault::FoldedKey, Some(key)) => {
+            let folded: Vec<u8> = key.as_bytes().iter().filter(|byte| !is_sign(byte)).copied().collect();
+            let folded = format!("k{}", String::from_utf8_lossy(&folded).to_lowercase());
+            request.headers_mut().insert(KEY, HeaderValue::try_from(folded).unwrap());
+        }
+        (Fault::ForgivenKey, Some(key)) if key.is_empty() || key.as_bytes().iter().any(is_sign) => {
+            request.headers_mut().insert(KEY, fresh());
+        }
+        (Fault::NoGuard, Some(_))
+            if request.method() == Method::POST && request.uri().path() == "/orders" =>
+        {
+            request.headers_mut().insert(KEY, fresh());
+        }
+        _ => {}
     }
+}
+
+async fn with_fault(State(fault): State<Fault>, mut request: Request, next: Next) -> Response {
+    spoil(fault, &mut request);
     if fault == Fault::OneUser {
         for name in ["x-tenant", "x-user"] {
             request.headers_mut().insert(name, HeaderValue::from_static("everybody"));
@@ -55,6 +88,17 @@ async fn with_fault(State(fault): State<Fault>, mut request: Request, next: Next
         }
         Fault::ReplayedCookie if replayed => {
             response.headers_mut().insert(header::SET_COOKIE, HeaderValue::from_static("session=1"));
+        }
+        Fault::BareReplay if replayed => {
+            let headers = response.headers_mut();
+            headers.clear();
+            headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        Fault::AlwaysMarked => {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        Fault::Blurred if response.status().is_client_error() || response.status().is_server_error() => {
+            *response.status_mut() = StatusCode::IM_A_TEAPOT;
         }
         Fault::ShortReplay if replayed => {
             let (mut parts, body) = response.into_parts();
@@ -94,17 +138,26 @@ async fn failing(fault: Fault, ids: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn each_fault_is_caught_by_the_cases_about_it_and_by_no_other() {
-    let cases = ["A06", "B30", "C03", "D01", "D10", "E03", "H02", "L01"];
+    let cases = [
+        "A06", "A64", "B30", "B66", "B69", "C03", "C62", "C64", "D01", "D10", "D85", "E03", "E06", "G61",
+        "H02", "L01", "L61",
+    ];
     for (fault, caught_by) in [
-        (Fault::None, &[][..]),
-        (Fault::NoGuard, &["C03", "D01", "D10", "H02"]),
-        (Fault::NoMarker, &["C03", "D01", "H02"]),
-        (Fault::WrongCode, &["D10"]),
-        (Fault::ShortReplay, &["C03", "D01", "H02"]),
-        (Fault::ReplayedCookie, &["C03"]),
-        (Fault::OneUser, &["E03", "H02"]),
+        (Fault::None, ""),
+        (Fault::NoGuard, "C03 D01 D10 H02 B66 B69 D85"),
+        (Fault::NoMarker, "C03 D01 H02 A64 B66 C62 D85 G61"),
+        (Fault::WrongCode, "D10 D85"),
+        (Fault::ShortReplay, "C03 D01 H02 A64 B66 C62 D85 G61"),
+        (Fault::ReplayedCookie, "C03"),
+        (Fault::OneUser, "E03 H02"),
+        (Fault::OneKey, "B30 C03 D01 D10 E06 H02 L01 A64 B66 B69 C64 D85 L61"),
+        (Fault::FoldedKey, "B30 B69"),
+        (Fault::ForgivenKey, "B66 B69"),
+        (Fault::BareReplay, "C62"),
+        (Fault::AlwaysMarked, "A06 B30 C03 D01 D10 E03 E06 H02 L01 A64 B66 B69 C62 C64 D85 G61 L61"),
+        (Fault::Blurred, "D10 H02 B69 D85 G61"),
     ] {
-        assert_eq!(failing(fault, &cases).await, caught_by, "{fault:?}");
+        assert_eq!(failing(fault, &cases).await.join(" "), caught_by, "{fault:?}");
     }
 }
 

@@ -5,7 +5,7 @@ use idem_test_support::proxy::Proxy;
 use sqlx::ConnectOptions;
 
 use crate::app::ReferenceApp;
-use crate::run_all;
+use crate::{CONNECTIONS, run_all};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_case_holds_on_postgres() {
@@ -15,6 +15,6 @@ async fn every_case_holds_on_postgres() {
     // The counters are not behind the proxy: they are read while the store is away.
     let counts_url = database.url();
     let arguments = ["--database-url", &url, "--counts-url", &counts_url, "--statement-timeout-ms", "3000"];
-    let app = ReferenceApp::start(&arguments, proxy).await;
-    run_all(&app.server(), &app).await;
+    let app = ReferenceApp::start(&arguments, proxy, database.pool(CONNECTIONS).await).await;
+    run_all("postgres", &app.server(), &app).await;
 }

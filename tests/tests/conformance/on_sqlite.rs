@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, Connection};
 use tokio::sync::Mutex;
 
 use crate::app::{ReferenceApp, Store};
-use crate::run_all;
+use crate::{CONNECTIONS, run_all};
 
 struct WriteLock {
     database: SqliteDatabase,
@@ -32,7 +32,9 @@ impl Store for WriteLock {
 async fn every_case_holds_on_sqlite() {
     let database = SqliteDatabase::create();
     let url = database.url();
+    let pool = database.pool(CONNECTIONS).await;
     let store = WriteLock { database, holder: Mutex::default() };
-    let app = ReferenceApp::start(&["--database-url", &url, "--statement-timeout-ms", "3000"], store).await;
-    run_all(&app.server(), &app).await;
+    let app =
+        ReferenceApp::start(&["--database-url", &url, "--statement-timeout-ms", "1500"], store, pool).await;
+    run_all("sqlite", &app.server(), &app).await;
 }

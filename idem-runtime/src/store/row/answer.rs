@@ -105,6 +105,12 @@ fn headers_from(text: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, sqlx::Erro
         .collect()
 }
 
+/// Headers as they come back from a row.
+#[cfg(all(any(test, fuzzing), feature = "axum", feature = "sqlite"))]
+pub(crate) fn headers_stored_and_read(headers: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    headers_from(headers_to(headers).as_deref()).expect("what was written can be read")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use idem_runtime::{Claim, Idempotency, idempotent};
+use idem_runtime::{Claim, Idempotency, Recovery, idempotent};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
@@ -150,5 +150,39 @@ pub(crate) async fn renewed<D: Business>(
 ) -> Result<Order, AppError> {
     visit.enter().await?;
     pause.pass().await;
+    order_from_partner(&app, &visit, idem, order).await
+}
+
+/// What the partner says when it is asked about an attempt that stopped.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Asked {
+    ms: u64,
+    found: String,
+}
+
+#[expect(clippy::unused_async, reason = "a partner is asked over the network")]
+async fn ask(found: String, order: NewOrder) -> Recovery<Order> {
+    match found.as_str() {
+        "done" => Recovery::Done(Order::new(7, 7, order)),
+        "absent" => Recovery::Absent,
+        _ => Recovery::Unknown,
+    }
+}
+
+#[idempotent(
+    route = "partner.recovered",
+    lease = "1s",
+    max_run = "1s",
+    on_lapse = recover(ask(asked.found.clone(), order.clone())),
+)]
+pub(crate) async fn recovered<D: Business>(
+    idem: Idempotency<D>,
+    State(app): State<App<D>>,
+    Query(asked): Query<Asked>,
+    visit: Visit<D>,
+    Json(order): Json<NewOrder>,
+) -> Result<Order, AppError> {
+    visit.enter().await?;
+    Pause { ms: asked.ms }.pass_in_first(idem).await;
     order_from_partner(&app, &visit, idem, order).await
 }

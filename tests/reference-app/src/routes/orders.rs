@@ -16,7 +16,7 @@ use crate::business::Business;
 use crate::error::AppError;
 use crate::visit::Visit;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NewOrder {
     sku: String,
     quantity: i64,
@@ -24,7 +24,7 @@ pub(crate) struct NewOrder {
 }
 
 /// An order as it is answered.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     id: i64,
     attempt: i64,
@@ -57,7 +57,7 @@ impl IntoResponse for Order {
 }
 
 /// Writes the order, or fails as its content asks for.
-async fn place<D: Business>(
+pub(crate) async fn place<D: Business>(
     visit: &Visit<D>,
     connection: &mut ConnectionOf<D>,
     attempt: i64,

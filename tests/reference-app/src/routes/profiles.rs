@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use idem_runtime::store::ConnectionOf;
 use idem_runtime::{Idempotency, Mutation, idempotent};
 use serde_json::{Map, Value};
@@ -54,6 +55,20 @@ pub(crate) async fn replace<D: Business>(
     visit.enter().await?;
     save(&visit, mutation, &id, &members).await?;
     Ok(profile(id, members))
+}
+
+/// Leaves a profile without members.
+#[idempotent(route = "profiles.delete")]
+pub(crate) async fn delete<D: Business>(
+    idem: Idempotency<D>,
+    Path(id): Path<String>,
+    mutation: &mut Mutation<D>,
+    visit: Visit<D>,
+) -> Result<StatusCode, AppError> {
+    visit.enter().await?;
+    load::<D>(mutation, &id).await?.ok_or(AppError::NoProfile)?;
+    save(&visit, mutation, &id, &Members::new()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// As RFC 7396 says: null deletes, absent leaves alone.
