@@ -25,6 +25,8 @@ mod running;
 pub use delivery::Delivery;
 pub use dispatcher::{Dispatcher, DispatcherBuilder, DispatcherError};
 pub use event::{Event, EventError};
+#[cfg(feature = "nats")]
+pub(crate) use pauses::Pauses;
 pub use registered::{HandlerEntry, handlers};
 pub use running::{Delivered, Running};
 

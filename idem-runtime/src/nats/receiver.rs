@@ -1,0 +1,274 @@
+//! Takes messages, as many at once as it has places, and tells the broker what became of each.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::PullConsumer;
+use async_nats::jetstream::consumer::pull::Batch;
+use async_nats::jetstream::{self, AckKind};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::verdict::{End, Patience, Verdict};
+use super::{DeadLetters, Failure, Message, MissingId, ReceiverBuilder};
+use crate::guard::Claim;
+use crate::inbox::Inbox;
+use crate::key::Scope;
+use crate::mutation::Mutation;
+use crate::outbox::Running;
+use crate::store::Store;
+
+/// How long the broker keeps a request for messages.
+const EXPIRES: Duration = Duration::from_secs(5);
+/// The pause after the broker did not answer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Receives the messages of one consumer; any number of processes may have one.
+///
+/// Each message runs a body through the inbox, so that it takes effect once, and is acknowledged after the commit. A
+/// process that dies in between gets it again, finds it done, and acknowledges. See [the module](super) for an example
+/// and `docs/nats.md` for what holds.
+pub struct Receiver<S: Store> {
+    pub(super) consumer: PullConsumer,
+    pub(super) limits: Limits,
+    pub(super) settings: Arc<Settings<S>>,
+}
+
+/// How many messages may be asked for.
+pub(super) struct Limits {
+    pub(super) concurrency: usize,
+    pub(super) batch: usize,
+    pub(super) expires: Option<Duration>,
+}
+
+pub(super) type ScopeOf = dyn Fn(&Message) -> Result<Scope, Failure> + Send + Sync;
+
+/// What every delivery needs.
+pub(super) struct Settings<S: Store> {
+    pub(super) inbox: Inbox<S>,
+    pub(super) dead_letters: DeadLetters,
+    pub(super) scope: Box<ScopeOf>,
+    pub(super) missing_id: MissingId,
+    pub(super) patience: Patience,
+    pub(super) ack_wait: Duration,
+}
+
+type InTransaction<S> =
+    dyn for<'a> Fn(&'a Message, &'a mut Mutation<S>) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync;
+type Outside<S> =
+    dyn for<'a> Fn(&'a Message, &'a Claim<S>) -> BoxFuture<'a, Result<(), Failure>> + Send + Sync;
+
+/// What runs for each message.
+enum Body<S: Store> {
+    InTransaction(Box<InTransaction<S>>),
+    Outside(Box<Outside<S>>),
+}
+
+impl<S: Store> fmt::Debug for Receiver<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("concurrency", &self.limits.concurrency).finish_non_exhaustive()
+    }
+}
+
+impl<S: Store> Receiver<S> {
+    /// Starts to build a receiver of the messages of `consumer`, which run through `inbox`.
+    ///
+    /// `scope` says whose message it is: a fixed pair for one sender, [`Message::scope`] for what a
+    /// [`Relay`](super::Relay) published.
+    pub fn builder(
+        inbox: Inbox<S>,
+        consumer: PullConsumer,
+        dead_letters: DeadLetters,
+        scope: impl Fn(&Message) -> Result<Scope, Failure> + Send + Sync + 'static,
+    ) -> ReceiverBuilder<S> {
+        ReceiverBuilder::new(inbox, consumer, dead_letters, scope)
+    }
+
+    /// Runs in a task of its own until it is told to stop. The effects of `body` commit together with the memory of
+    /// the message.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime. A panic of the body is a failure of the message.
+    #[must_use = "a receiver that is dropped stops"]
+    pub fn spawn<F>(self, body: F) -> Running
+    where
+        F: for<'a> Fn(&'a Message, &'a mut Mutation<S>) -> BoxFuture<'a, Result<(), Failure>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.start(Body::InTransaction(Box::new(body)))
+    }
+
+    /// The same for effects outside, which get their keys from the claim.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    #[must_use = "a receiver that is dropped stops"]
+    pub fn spawn_external<F>(self, body: F) -> Running
+    where
+        F: for<'a> Fn(&'a Message, &'a Claim<S>) -> BoxFuture<'a, Result<(), Failure>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.start(Body::Outside(Box::new(body)))
+    }
+
+    fn start(self, body: Body<S>) -> Running {
+        let stop = CancellationToken::new();
+        let stopping = stop.clone();
+        Running::new(stop, tokio::spawn(async move { self.run(Arc::new(body), &stopping).await }))
+    }
+
+    async fn run(self, body: Arc<Body<S>>, stop: &CancellationToken) {
+        let mut under_way = JoinSet::new();
+        while !stop.is_cancelled() {
+            let free = self.limits.concurrency.saturating_sub(under_way.len());
+            if free == 0 {
+                under_way.join_next().await;
+                continue;
+            }
+            // No more than there are places for: a message that waits with us is delivered again elsewhere.
+            let asking = self.consumer.batch().max_messages(free.min(self.limits.batch));
+            let expires = self.limits.expires.map_or(EXPIRES, |longest| longest.min(EXPIRES));
+            let taken = match asking.expires(expires).messages().await {
+                Ok(mut batch) => self.take(&mut batch, &body, &mut under_way, stop).await,
+                Err(error) => Err(error.into()),
+            };
+            if let Err(error) = taken {
+                tracing::warn!(%error, "no messages could be taken; trying again");
+                let _ = tokio::time::timeout(PAUSE, stop.cancelled()).await;
+            }
+        }
+        while under_way.join_next().await.is_some() {}
+        if let Err(error) = self.settings.dead_letters.client().flush().await {
+            tracing::debug!(%error, "the last words to the broker may be lost; it delivers again");
+        }
+    }
+
+    /// Begins with each message as it comes, until the broker has no more of this request.
+    async fn take(
+        &self,
+        batch: &mut Batch,
+        body: &Arc<Body<S>>,
+        under_way: &mut JoinSet<()>,
+        stop: &CancellationToken,
+    ) -> Result<(), async_nats::Error> {
+        loop {
+            let message = tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = under_way.join_next() => continue,
+                message = batch.next() => message,
+            };
+            let Some(message) = message.transpose()? else { return Ok(()) };
+            let (settings, body) = (Arc::clone(&self.settings), Arc::clone(body));
+            under_way.spawn(async move { settings.deliver(message, &body).await });
+        }
+        // What came and has not begun goes to another consumer at once.
+        while let Some(Some(Ok(message))) = batch.next().now_or_never() {
+            say(&message, AckKind::Nak(None)).await;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Store> Settings<S> {
+    /// Runs one delivery to its end; the broker waits as long as it lasts.
+    async fn deliver(&self, raw: jetstream::Message, body: &Body<S>) {
+        let Some(message) = Message::read(raw, self.missing_id) else {
+            tracing::error!("a message that comes from no stream was dropped");
+            return;
+        };
+        let mut settling = std::pin::pin!(async {
+            let verdict = self.judge(&message, body).await;
+            self.settle(&message, verdict).await;
+        });
+        loop {
+            tokio::select! {
+                () = &mut settling => return,
+                () = tokio::time::sleep(self.ack_wait / 3) => say(&message.raw, AckKind::Progress).await,
+            }
+        }
+    }
+
+    async fn judge(&self, message: &Message, body: &Body<S>) -> Verdict {
+        let attempt = AtomicI64::new(0);
+        let run = AssertUnwindSafe(self.run(message, body, &attempt)).catch_unwind().await;
+        let ended = run.unwrap_or_else(|_| Err(End::Failed(Failure::again("it panicked"))));
+        let Err(end) = ended else { return Verdict::Done };
+        self.patience.judge(end, attempt.into_inner(), message.deliveries())
+    }
+
+    /// Runs the body through the inbox, and notes which attempt that is.
+    async fn run(&self, message: &Message, body: &Body<S>, attempt: &AtomicI64) -> Result<(), End> {
+        let id = message.id().ok_or_else(|| {
+            End::Failed(Failure::never("it has no Nats-Msg-Id, so that nobody knows whether it came before"))
+        })?;
+        let scope = (self.scope)(message).map_err(End::Failed)?;
+        let begin = |number: i64| {
+            attempt.store(number, Ordering::Relaxed);
+            self.patience.begin(number, message.deliveries())
+        };
+        let (inbox, digest) = (&self.inbox, message.digest());
+        match body {
+            Body::InTransaction(body) => {
+                let body = async |mutation: &mut Mutation<S>| {
+                    begin(mutation.attempt())?;
+                    body(message, mutation).await.map_err(End::Failed)
+                };
+                inbox.receive(scope, id, &digest, body).await?;
+            }
+            Body::Outside(body) => {
+                let body = async |claim: &Claim<S>| {
+                    begin(claim.attempt())?;
+                    body(message, claim).await.map_err(End::Failed)
+                };
+                inbox.receive_external(scope, id, &digest, body).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle(&self, message: &Message, verdict: Verdict) {
+        let (stream, sequence) = (message.stream(), message.sequence());
+        match verdict {
+            Verdict::Done => confirm(message, AckKind::Ack).await,
+            Verdict::Later(pause, reason) => {
+                tracing::warn!(stream, sequence, reason, ?pause, "a message is put back");
+                say(&message.raw, AckKind::Nak(Some(pause))).await;
+            }
+            Verdict::Dead(reason) => match self.dead_letters.keep(message, &reason).await {
+                Ok(()) => {
+                    tracing::error!(stream, sequence, reason, "a message is given up: a dead letter");
+                    confirm(message, AckKind::Term).await;
+                }
+                Err(error) => {
+                    tracing::error!(stream, sequence, reason, %error, "a dead letter could not be kept");
+                    say(&message.raw, AckKind::Nak(Some(self.patience.pauses.longest))).await;
+                }
+            },
+        }
+    }
+}
+
+/// Says it and waits until the broker has heard. If it has not, the message comes again and is found done.
+async fn confirm(message: &Message, kind: AckKind) {
+    if let Err(error) = message.raw.double_ack_with(kind).await {
+        tracing::debug!(%error, "an acknowledgement may be lost; the broker delivers again");
+    }
+}
+
+/// Says it; the broker delivers again if it does not hear.
+async fn say(message: &jetstream::Message, kind: AckKind) {
+    if let Err(error) = message.ack_with(kind).await {
+        tracing::debug!(%error, "the broker could not be told");
+    }
+}
