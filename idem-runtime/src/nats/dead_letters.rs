@@ -23,7 +23,8 @@ pub struct DeadLetters {
 }
 
 impl DeadLetters {
-    /// Dead letters under `subject`, which a stream has to take: another one than that of the messages.
+    /// Dead letters under `subject`, which a stream has to take: another one than that of the messages. `jetstream`
+    /// is on the client of the consumer.
     pub fn new(jetstream: Context, subject: impl Into<String>) -> Self {
         Self { jetstream, subject: subject.into() }
     }

@@ -139,8 +139,9 @@ impl<S: Store> Receiver<S> {
             // No more than there are places for: a message that waits with us is delivered again elsewhere.
             let asking = self.consumer.batch().max_messages(free.min(self.limits.batch));
             let expires = self.limits.expires.map_or(EXPIRES, |longest| longest.min(EXPIRES));
+            let asked_on = self.connects();
             let taken = match asking.expires(expires).messages().await {
-                Ok(mut batch) => self.take(&mut batch, &body, &mut under_way, stop).await,
+                Ok(mut batch) => self.take(&mut batch, asked_on, &body, &mut under_way, stop).await,
                 Err(error) => Err(error.into()),
             };
             if let Err(error) = taken {
@@ -154,10 +155,16 @@ impl<S: Store> Receiver<S> {
         }
     }
 
+    /// How often the client has connected.
+    fn connects(&self) -> u64 {
+        self.settings.dead_letters.client().statistics().connects.load(Ordering::Relaxed)
+    }
+
     /// Begins with each message as it comes, until the broker has no more of this request.
     async fn take(
         &self,
         batch: &mut Batch,
+        asked_on: u64,
         body: &Arc<Body<S>>,
         under_way: &mut JoinSet<()>,
         stop: &CancellationToken,
@@ -167,6 +174,13 @@ impl<S: Store> Receiver<S> {
                 () = stop.cancelled() => break,
                 Some(_) = under_way.join_next() => continue,
                 message = batch.next() => message,
+                () = tokio::time::sleep(PAUSE) => {
+                    // A request is lost with its connection.
+                    if self.connects() != asked_on {
+                        return Ok(());
+                    }
+                    continue;
+                }
             };
             let Some(message) = message.transpose()? else { return Ok(()) };
             let (settings, body) = (Arc::clone(&self.settings), Arc::clone(body));
