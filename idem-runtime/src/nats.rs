@@ -47,6 +47,7 @@
 
 mod builder;
 mod dead_letters;
+mod deliver;
 mod message;
 mod receiver;
 mod relay;

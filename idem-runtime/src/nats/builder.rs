@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, Config, PullConsumer};
 
-use super::receiver::{Limits, ScopeOf, Settings};
+use super::deliver::{ScopeOf, Settings};
+use super::receiver::Limits;
 use super::verdict::Patience;
 use super::{DeadLetters, Failure, Message, MissingId, Receiver};
 use crate::inbox::Inbox;
