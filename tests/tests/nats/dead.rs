@@ -15,7 +15,7 @@ impl<F: Fixture> Bridge<F> {
 }
 
 fn header<'a>(letter: &'a StreamMessage, name: &str) -> Option<&'a str> {
-    letter.headers.get(name).map(|value| value.as_str())
+    letter.headers.get(name).map(async_nats::HeaderValue::as_str)
 }
 
 async fn a_message_that_keeps_failing_becomes_a_dead_letter<F: Fixture>() {

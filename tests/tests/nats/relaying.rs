@@ -65,7 +65,7 @@ async fn an_event_becomes_one_message_that_says_whose_it_is<F: WithOutbox>() {
         ("Idem-Aggregate", "order-17"),
         ("traceparent", "00-1"),
     ] {
-        assert_eq!(message.headers.get(name).map(|value| value.as_str()), Some(value), "{name}");
+        assert_eq!(message.headers.get(name).map(async_nats::HeaderValue::as_str), Some(value), "{name}");
     }
     relay.kill().await;
 }
