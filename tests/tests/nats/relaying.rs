@@ -99,7 +99,7 @@ async fn published_again_beyond_the_duplicate_window_an_event_takes_effect_once<
     let mut relay = bridge.process(&["relay"]).await;
     relay.wait_for("published a duplicate=false").await;
     bridge.relayed().await;
-    let mut second = bridge.process(&["receive", "--stop"]).await;
+    let mut second = bridge.process(&["receive"]).await;
     bridge.settled().await;
     assert_eq!(bridge.effects("a").await, 1);
     relay.kill().await;
