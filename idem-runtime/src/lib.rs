@@ -20,6 +20,7 @@
 //! | `postgres` | no | the store on PostgreSQL 13 and later |
 //! | `mysql` | no | the store on MySQL 8 and MariaDB 10.6 and later |
 //! | `axum` | yes | extractor, replayed answers and typed routes for axum 0.8 |
+//! | `nats` | no | messages from and events to NATS JetStream |
 
 #![forbid(unsafe_code)]
 #![warn(clippy::unwrap_used)]
@@ -36,6 +37,8 @@ mod inbox;
 mod key;
 mod maintenance;
 mod mutation;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub mod outbox;
 mod policy;
 #[doc(hidden)]

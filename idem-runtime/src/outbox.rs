@@ -26,6 +26,8 @@ mod sealed;
 pub use delivery::Delivery;
 pub use dispatcher::{Dispatcher, DispatcherBuilder, DispatcherError};
 pub use event::{Event, EventError};
+#[cfg(feature = "nats")]
+pub(crate) use pauses::Pauses;
 pub use registered::{HandlerEntry, handlers};
 pub use running::{Delivered, Running};
 

@@ -88,6 +88,22 @@ impl Process {
         self.child.wait().await.expect("a child can be waited for")
     }
 
+    /// How it ended, if it has.
+    ///
+    /// # Panics
+    /// When the system refuses.
+    pub fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child can be waited for")
+    }
+
+    /// Asks it to end (SIGTERM).
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
     /// Freezes it (SIGSTOP) and returns when it stands still.
     ///
     /// # Panics

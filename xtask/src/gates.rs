@@ -25,7 +25,8 @@ pub(crate) enum Work {
 }
 
 /// The services under `examples`.
-const EXAMPLES: [&str; 6] = ["quickstart", "payments", "uploads", "webhooks", "tasks", "orders-outbox"];
+const EXAMPLES: [&str; 7] =
+    ["quickstart", "payments", "uploads", "webhooks", "tasks", "tasks-table", "orders-outbox"];
 
 /// All gates; a new one is a line here.
 pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Vec<Gate>> {
@@ -64,6 +65,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         program("uploads", "uploads", "--demo"),
         program("webhooks", "webhooks", "--demo"),
         program("tasks", "tasks", "--demo"),
+        program("tasks-table", "tasks-table", "--demo"),
         program("orders-outbox on SQLite", "orders-outbox", "--demo"),
         program("quickstart on PostgreSQL", "quickstart", &format!("--demo --database-url {database_url}")),
         program(

@@ -29,6 +29,11 @@ const NEEDS: &[Need] = &[
         packages: &["mariadb-server"],
         is_there: || mariadb::programs().is_some(),
     },
+    Need {
+        what: "the NATS server, which each test of the bridge starts for itself",
+        packages: &["nats-server"],
+        is_there: || on_path("nats-server").is_some() || is_program(Path::new("/usr/sbin/nats-server")),
+    },
 ];
 
 /// Installs what is missing by apt-get, and says so before.

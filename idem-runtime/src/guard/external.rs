@@ -105,6 +105,41 @@ impl<S: Store> Claim<S> {
         self.bind(Bindings { task_id: Some(task_id.into()), outbox_event_id: None }).await
     }
 
+    /// The task that an earlier attempt has bound, or else a new one, which is bound and committed before this returns.
+    ///
+    /// So a task has its id before it is submitted to a queue elsewhere, and an attempt after a crash submits it under
+    /// the same id, by which the queue recognises it. The id goes with the record: when its life has ended, the same
+    /// key binds another task.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use idem_runtime::{sqlite::{Claim, Guard}, Error, IdempotencyKey, Policy, Scope, Success};
+    /// # async fn submit(_: &str) -> Result<(), Error> { Ok(()) }
+    /// # let pool = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1).connect("sqlite::memory:").await?;
+    /// # let guard = Guard::builder(pool).migrate().build().await?;
+    /// # let request = guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new("k1")?).of(&5)?;
+    /// # let policy = Policy::new("exports.create")?;
+    /// let queued = guard
+    ///     .run_external(&policy, request, async |claim: &Claim| {
+    ///         let task_id = claim.get_or_bind_task(|| uuid::Uuid::new_v4().to_string()).await?;
+    ///         submit(&task_id).await?; // to a queue that refuses an id which it has
+    ///         Ok::<_, Error>(Success::new(task_id))
+    ///     })
+    ///     .await?;
+    /// assert_eq!(queued.task_id(), Some(queued.value().as_str()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn get_or_bind_task(&self, fresh: impl FnOnce() -> String) -> Result<String, Error> {
+        let bound = self.bindings.lock().unwrap_or_else(PoisonError::into_inner).task_id.clone();
+        if let Some(task_id) = bound {
+            return Ok(task_id);
+        }
+        let task_id = fresh();
+        self.bind_task(&task_id).await?;
+        Ok(task_id)
+    }
+
     /// Binds an outbox event to the record, committed when this returns.
     pub async fn bind_outbox_event(&self, outbox_event_id: impl Into<String>) -> Result<(), Error> {
         self.bind(Bindings { task_id: None, outbox_event_id: Some(outbox_event_id.into()) }).await

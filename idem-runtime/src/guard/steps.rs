@@ -69,6 +69,11 @@ impl<S: Store> Steps<'_, S> {
     pub async fn bind_task(&self, task_id: impl Into<String>) -> Result<(), Error> {
         self.0.bind_task(task_id).await
     }
+
+    /// As [`Claim::get_or_bind_task`].
+    pub async fn get_or_bind_task(&self, fresh: impl FnOnce() -> String) -> Result<String, Error> {
+        self.0.get_or_bind_task(fresh).await
+    }
 }
 
 impl<S: Store> Claim<S> {

@@ -50,6 +50,12 @@ impl<P> Delivery<P> {
         &self.payload
     }
 
+    /// The payload as the JSON that was published.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.stored.event.payload
+    }
+
     /// The event's identity, the same at every delivery: give it to whoever must tell two events apart.
     #[must_use]
     pub fn id(&self) -> Uuid {

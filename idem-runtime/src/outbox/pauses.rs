@@ -4,15 +4,15 @@ use std::time::Duration;
 
 /// A pause that doubles with each failure, up to a limit, and differs by chance.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pauses {
-    pub(super) first: Duration,
-    pub(super) longest: Duration,
+pub(crate) struct Pauses {
+    pub(crate) first: Duration,
+    pub(crate) longest: Duration,
 }
 
 impl Pauses {
     /// The pause after so many failures, the first of which is number one: between a half and the whole of it, so
     /// that events that failed together do not come back together.
-    pub(super) fn after(self, failures: i64) -> Duration {
+    pub(crate) fn after(self, failures: i64) -> Duration {
         let doublings = u32::try_from(failures.clamp(1, 31) - 1).unwrap_or(0);
         let whole = self.first.saturating_mul(1 << doublings).min(self.longest);
         whole.mul_f64(0.5 + fastrand::f64() / 2.0)

@@ -1,4 +1,4 @@
-//! A dispatcher at work, and what it has done.
+//! A dispatcher or receiver at work, and what a dispatcher has done.
 
 use std::ops::AddAssign;
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::deliver::Fate;
 
-/// A dispatcher that runs in a task; dropped, it stops without being waited for.
+/// A dispatcher, or a receiver of messages, that runs in a task; dropped, it stops without being waited for.
 #[derive(Debug)]
 pub struct Running {
     stop: CancellationToken,
@@ -15,17 +15,17 @@ pub struct Running {
 }
 
 impl Running {
-    pub(super) fn new(stop: CancellationToken, task: JoinHandle<()>) -> Self {
+    pub(crate) fn new(stop: CancellationToken, task: JoinHandle<()>) -> Self {
         Self { stop, task: Some(task) }
     }
 
-    /// Takes no more events, and waits until all that it holds are delivered or put back.
+    /// Takes no more events or messages, and waits until all that it holds are delivered or put back.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         if let Some(task) = self.task.take()
             && let Err(error) = task.await
         {
-            tracing::error!(%error, "the dispatcher did not end by itself");
+            tracing::error!(%error, "a dispatcher or receiver did not end by itself");
         }
     }
 }

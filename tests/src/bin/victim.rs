@@ -66,6 +66,8 @@ struct Run {
 enum Stop {
     /// Bound, in external mode, to the task `task-9`; nothing else has happened.
     Bound,
+    /// The same, and the task is submitted.
+    Submitted,
     /// In the body, after it wrote.
     Written,
     /// As `Written`, until the business row `go` is there.
@@ -186,9 +188,15 @@ impl Run {
             Mode::External => {
                 guard
                     .run_external(&policy, request, async |claim: &Claim<F::S>| {
-                        if self.stop == Stop::Bound {
-                            claim.bind_task("task-9").await?;
-                            println!("bound");
+                        if matches!(self.stop, Stop::Bound | Stop::Submitted) {
+                            let task = claim.get_or_bind_task(|| "task-9".to_owned()).await?;
+                            if self.stop == Stop::Bound {
+                                println!("bound");
+                                return pending().await;
+                            }
+                            let mut queue = pool.acquire().await.expect("a connection is free");
+                            F::effect(&mut *queue, &task).await.expect("a task can be submitted");
+                            println!("submitted");
                             return pending().await;
                         }
                         let charge = claim.downstream_key("charge");
@@ -229,7 +237,7 @@ impl Run {
                 println!("written {charge}");
                 wait_for_go::<F>(pool).await;
             }
-            Stop::Bound | Stop::Recording | Stop::Returned | Stop::Never => {}
+            Stop::Bound | Stop::Submitted | Stop::Recording | Stop::Returned | Stop::Never => {}
         }
         if self.fail {
             return Err(Error::Failed);

@@ -98,10 +98,35 @@ async fn killed_after_it_bound_a_task_the_retry_sees_the_task<F: Fixture>() {
     assert_eq!(answer.unwrap().task_id(), Some("task-9"), "what no attempt binds anew stays bound");
 }
 
+async fn killed_around_the_submission_of_a_task_the_retry_submits_the_same_task<F: Fixture>() {
+    let fixture = F::create().await;
+    let guard = fixture.guard(2).await;
+    for stop in ["bound", "submitted"] {
+        dies(&fixture, &["--stop", stop], stop).await;
+        is_abandoned::<F>(&guard, &policy()).await;
+        lapse::<F>(&guard).await;
+        let request = guard.request(scope(), key(KEY)).of("book").unwrap();
+        let submits = async |claim: &Claim<F::S>| {
+            let task = claim.get_or_bind_task(|| "another".to_owned()).await?;
+            // The queue, which is elsewhere, refuses an id that it has.
+            if F::effects(guard.pool(), &task).await == 0 {
+                F::effect(&mut *guard.pool().acquire().await.unwrap(), &task).await.unwrap();
+            }
+            Ok::<_, Error>(Success::new(task))
+        };
+        let answer = guard.run_external(&policy(), request, submits).await.unwrap();
+        assert_eq!((answer.value().as_str(), answer.task_id()), ("task-9", Some("task-9")));
+        assert_eq!((F::effects(guard.pool(), "task-9").await, all_effects::<F>(&guard).await), (1, 1));
+        execute::<F>(&guard, "DELETE FROM idempotency_records").await;
+        execute::<F>(&guard, "DELETE FROM effects").await;
+    }
+}
+
 on_every_database! {
     killed_in_its_body_the_retry_runs_with_the_same_downstream_key,
     killed_before_its_answer_was_recorded_the_retry_charges_nothing_more,
     killed_after_its_answer_was_recorded_the_retry_gets_the_answer,
     killed_where_a_lapse_refuses_nothing_runs_again_even_past_its_life,
     killed_after_it_bound_a_task_the_retry_sees_the_task,
+    killed_around_the_submission_of_a_task_the_retry_submits_the_same_task,
 }

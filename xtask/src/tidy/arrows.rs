@@ -25,6 +25,7 @@ const ORDER: &[&str] = &[
     "maintenance",
     "inbox",
     "outbox",
+    "nats",
     "axum",
     // What generated code calls: it sees all, and none sees it.
     "private",
@@ -32,7 +33,7 @@ const ORDER: &[&str] = &[
 
 /// Crates whose types stay in the modules named here; the root re-exports, so it may name them too.
 const FOREIGN: &[(&str, &[&str])] =
-    &[("sqlx", DATABASE), ("sqlx_core", DATABASE), ("axum", &["axum", "private"])];
+    &[("sqlx", DATABASE), ("sqlx_core", DATABASE), ("axum", &["axum", "private"]), ("async_nats", &["nats"])];
 const DATABASE: &[&str] = &["store", "mutation", "read_pool", "guard", "maintenance", "outbox", "private"];
 
 pub(super) fn check(path: &str, source: &Source) -> Vec<Finding> {
