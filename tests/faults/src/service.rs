@@ -79,6 +79,15 @@ async fn prepare_on<D: Rows>(url: &str) -> Result<(), StartError> {
     Ok(())
 }
 
+/// A small pool without the hooks of the service, to read what it left.
+///
+/// # Errors
+///
+/// When the database refuses.
+pub async fn open<D: Rows>(url: &str) -> Result<sqlx::Pool<D>, StartError> {
+    Ok(D::open(url, 2, None).await?)
+}
+
 /// Serves until it is killed.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ pub(crate) struct Partner {
 
 impl Partner {
     pub(crate) fn new(url: &str) -> reqwest::Result<Self> {
-        let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(3)).build()?;
+        let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_mins(1)).build()?;
         Ok(Self { http, calls: format!("{url}/calls") })
     }
 

@@ -35,7 +35,7 @@ pub trait Rows: Outbox {
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
 
     /// All effects, as JSON.
-    fn read(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<Vec<String>>> + Send;
+    fn effects(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<Vec<String>>> + Send;
 
     /// The payloads of the events that were not delivered.
     fn undelivered(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<Vec<String>>> + Send;
@@ -67,7 +67,7 @@ macro_rules! shared_statements {
             sqlx::query($insert).bind(text).execute(connection).await.map(drop)
         }
 
-        async fn read(pool: &sqlx::Pool<Self>) -> sqlx::Result<Vec<String>> {
+        async fn effects(pool: &sqlx::Pool<Self>) -> sqlx::Result<Vec<String>> {
             sqlx::query_scalar(crate::service::rows::READ).fetch_all(pool).await
         }
 
