@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteTypeInfo, SqliteValueRef};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteTypeInfo, SqliteValueRef};
 use sqlx::{Connection, Row, Sqlite, Type};
 use sqlx_core::transaction::TransactionManager;
 
@@ -70,12 +70,18 @@ fn bind_answer(statement: Statement, answer: Option<&Answer>) -> Statement {
         .bind(columns.body.map(<[u8]>::to_vec))
 }
 
+/// The row of a statement that has come to its end: `fetch_optional` leaves it at the row, before the commit that
+/// belongs to it, and then nobody hears that this failed.
+async fn row(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<SqliteRow>> {
+    Ok(statement.fetch_all(conn).await?.pop())
+}
+
 async fn one(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<Reading>> {
-    statement.fetch_optional(conn).await?.as_ref().map(reading::<Sqlite>).transpose()
+    row(conn, statement).await?.as_ref().map(reading::<Sqlite>).transpose()
 }
 
 async fn end_of_life(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<Timestamp>> {
-    statement.fetch_optional(conn).await?.map(|row| row.try_get(0)).transpose()
+    row(conn, statement).await?.map(|row| row.try_get(0)).transpose()
 }
 
 /// What a probe says of the tables: whether all that it names is there.
@@ -145,7 +151,7 @@ impl Store for Sqlite {
     }
 
     async fn insert(conn: &mut SqliteConnection, claim: &NewClaim) -> StoreResult<Option<Reading>> {
-        let inserted = bind_claim(keyed(sql::INSERT, &claim.key), claim).fetch_optional(&mut *conn).await?;
+        let inserted = row(conn, bind_claim(keyed(sql::INSERT, &claim.key), claim)).await?;
         let Some(row) = inserted else { return Self::read(conn, &claim.key).await };
         Ok(Some(first_claim(claim, row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
     }
@@ -267,7 +273,7 @@ impl Store for Sqlite {
         key: &RecordKey,
         token: FencingToken,
     ) -> StoreResult<Option<Option<String>>> {
-        let row = fenced(sql::STEPS, key, token).fetch_optional(conn).await?;
+        let row = row(conn, fenced(sql::STEPS, key, token)).await?;
         row.map(|row| row.try_get("steps")).transpose()
     }
 

@@ -135,6 +135,7 @@ pub enum Kind {
     RestartImmediate,
 }
 
+/// No wrong clocks: on SQLite the clock of the process is that of the database.
 pub(super) const ON_SQLITE: &[(u32, Kind)] = &[
     (40, Kind::Kill),
     (30, Kind::KillInSqlite),
@@ -142,7 +143,6 @@ pub(super) const ON_SQLITE: &[(u32, Kind)] = &[
     (6, Kind::Exhaust),
     (8, Kind::Full),
     (8, Kind::FileLimit),
-    (4, Kind::Skew),
 ];
 pub(super) const ON_SERVERS: &[(u32, Kind)] = &[
     (20, Kind::Kill),
