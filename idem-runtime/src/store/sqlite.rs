@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use sqlx::error::DatabaseError;
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteTypeInfo, SqliteValueRef};
+
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnection, SqliteError, SqliteRow, SqliteTypeInfo, SqliteValueRef,
+};
 use sqlx::{Connection, Row, Sqlite, Type};
 use sqlx_core::transaction::TransactionManager;
 
@@ -61,6 +65,15 @@ fn bind_claim(statement: Statement, claim: &NewClaim) -> Statement {
         .bind(millis(terms.max_run))
 }
 
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const NO_MEMORY: i32 = 7;
+const READ_ONLY: i32 = 8;
+const INTERRUPTED: i32 = 9;
+const IO: i32 = 10;
+const FULL: i32 = 13;
+const CANNOT_OPEN: i32 = 14;
+
 fn bind_answer(statement: Statement, answer: Option<&Answer>) -> Statement {
     let columns = AnswerColumns::of(answer);
     statement
@@ -82,6 +95,25 @@ async fn one(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<O
 
 async fn end_of_life(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<Timestamp>> {
     row(conn, statement).await?.map(|row| row.try_get(0)).transpose()
+}
+
+/// Takes back the mark of our transaction; whether it was there.
+async fn leave(conn: &mut SqliteConnection) -> StoreResult<bool> {
+    match sqlx::query(sql::LEAVE).execute(conn).await {
+        Ok(_) => Ok(true),
+        Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether SQLite rolls back the whole transaction together with a statement that fails so.
+fn rolls_back(error: &SqliteError) -> bool {
+    matches!(kind(error), NO_MEMORY | INTERRUPTED | IO | FULL)
+}
+
+/// The low byte of the code; what is above it only refines it.
+fn kind(error: &dyn DatabaseError) -> i32 {
+    error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0) & 0xff
 }
 
 /// What a probe says of the tables: whether all that it names is there.
@@ -177,13 +209,9 @@ impl Store for Sqlite {
     }
 
     async fn is_intact(conn: &mut SqliteConnection, _: FencingToken) -> StoreResult<bool> {
-        match sqlx::query(sql::LEAVE).execute(conn).await {
-            Ok(_) => Ok(true),
-            Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        // A full disk ends the transaction as a whole. Nothing of it is kept, if it was the body's last statement.
+        let rolled_back = conn.lock_handle().await?.last_error().is_some_and(|error| rolls_back(&error));
+        Ok(rolled_back || leave(conn).await?)
     }
 
     async fn complete_in_transaction(
@@ -193,7 +221,7 @@ impl Store for Sqlite {
         answer: &Answer,
         bindings: &Bindings,
     ) -> StoreResult<Completion> {
-        if !Self::is_intact(conn, token).await? {
+        if !leave(conn).await? {
             return Ok(Completion::Ended);
         }
         let done = Self::complete(conn, key, token, answer, bindings).await?;
@@ -302,23 +330,12 @@ impl Store for Sqlite {
     }
 
     fn classify(error: &sqlx::Error) -> Fault {
-        const BUSY: i32 = 5;
-        const LOCKED: i32 = 6;
-        const NO_MEMORY: i32 = 7;
-        const READ_ONLY: i32 = 8;
-        const CANNOT_OPEN: i32 = 14;
-        const IO: i32 = 10;
-        const FULL: i32 = 13;
         match error {
-            sqlx::Error::Database(error) => {
-                let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
-                // The low byte is the kind; what is above it only refines it.
-                match code & 0xff {
-                    BUSY | LOCKED | NO_MEMORY | READ_ONLY | CANNOT_OPEN => Fault::Again,
-                    IO | FULL => Fault::Unknown,
-                    _ => Fault::Refused,
-                }
-            }
+            sqlx::Error::Database(error) => match kind(&**error) {
+                BUSY | LOCKED | NO_MEMORY | READ_ONLY | CANNOT_OPEN => Fault::Again,
+                IO | FULL => Fault::Unknown,
+                _ => Fault::Refused,
+            },
             sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => Fault::Unknown,
             _ => Fault::Refused,
         }

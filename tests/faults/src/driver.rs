@@ -99,7 +99,12 @@ fn print_plan(options: &Options) {
     for database in &options.database {
         for process in 0..round::PROCESSES {
             for planned in Plan::of_process(options.seed, *database, process).take(20) {
-                println!("{} process {process}: after {:?} {:?}", database.name(), planned.pause, planned.fault);
+                println!(
+                    "{} process {process}: after {:?} {:?}",
+                    database.name(),
+                    planned.pause,
+                    planned.fault
+                );
             }
         }
         if *database != Database::Sqlite {

@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn every_kind_of_fault_is_drawn() {
-        for (database, kinds) in [(Database::Sqlite, fault::ON_SQLITE), (Database::Mariadb, fault::ON_SERVERS)] {
+        for (database, kinds) in
+            [(Database::Sqlite, fault::ON_SQLITE), (Database::Mariadb, fault::ON_SERVERS)]
+        {
             let names: std::collections::BTreeSet<_> =
                 Plan::of_process(1, database, 0).take(5000).map(|planned| planned.fault.name()).collect();
             assert!(names.len() >= kinds.len(), "{names:?}");

@@ -28,9 +28,10 @@ pub fn tell(finding: &Finding, log: &Log) -> String {
         })
         .collect();
     let (first, last) = (asks.first().map_or(Duration::ZERO, |ask| ask.at), asks.last().map(|ask| ask.at));
-    let around = log.struck.iter().filter(|struck| {
-        struck.at + BEFORE >= first && last.is_none_or(|last| struck.at <= last)
-    });
+    let around = log
+        .struck
+        .iter()
+        .filter(|struck| struck.at + BEFORE >= first && last.is_none_or(|last| struck.at <= last));
     lines.extend(around.map(|struck| (struck.at, format!("FAULT {} {}", struck.what, struck.place))));
     lines.sort();
     for (at, line) in lines {

@@ -27,7 +27,8 @@ pub(super) fn check(
     let acknowledged = acknowledged(owner, &own, report);
     has_effects(owner, &own, acknowledged, effects, report);
     has_ended(owner, &own, report);
-    for effect in effects.iter().filter(|effect| undelivered.iter().any(|text| text.contains(&effect.token))) {
+    for effect in effects.iter().filter(|effect| undelivered.iter().any(|text| text.contains(&effect.token)))
+    {
         report(Fault::Lost, format!("the event of {} was never delivered", effect.payload));
     }
 }
@@ -41,7 +42,9 @@ fn belongs(owner: &Owner, ask: &Ask, said: &Said, report: Report<'_>) {
         Said::Own { .. } if ask.impostor => {
             report(Fault::DoubleEffect, format!("{} ran under a key that was taken", ask.payload));
         }
-        Said::Strange => report(Fault::Lost, format!("{} got what no service says: {:?}", ask.payload, ask.got)),
+        Said::Strange => {
+            report(Fault::Lost, format!("{} got what no service says: {:?}", ask.payload, ask.got))
+        }
         said if ask.impostor && !said.is_silent() && !said.is_refused(CONFLICT) => {
             report(Fault::Leaked, format!("{} was not told of the conflict: {:?}", ask.payload, ask.got));
         }
@@ -89,7 +92,10 @@ fn has_effects(
         let count = effects.iter().filter(|effect| effect.part == *part).count();
         let allowed = usize::from(acknowledged != Some(false));
         if count > allowed {
-            report(Fault::DoubleEffect, format!("{count} effects in {part:?}, {allowed} allowed: {effects:?}"));
+            report(
+                Fault::DoubleEffect,
+                format!("{count} effects in {part:?}, {allowed} allowed: {effects:?}"),
+            );
         }
         if count == 0 && acknowledged == Some(true) {
             report(Fault::Lost, format!("a success was told, and there is no effect in {part:?}"));

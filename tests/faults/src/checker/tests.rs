@@ -115,9 +115,21 @@ fn an_event_that_waits_for_ever_is_found() {
 #[test]
 fn an_answer_that_changes_is_found() {
     let changes: [fn(&mut Got); 3] = [
-        |got| if let Got::Answer { status, .. } = got { *status = 200 },
-        |got| if let Got::Answer { headers, .. } = got { headers.push('x') },
-        |got| if let Got::Answer { body, .. } = got { body.push(' ') },
+        |got| {
+            if let Got::Answer { status, .. } = got {
+                *status = 200
+            }
+        },
+        |got| {
+            if let Got::Answer { headers, .. } = got {
+                headers.push('x')
+            }
+        },
+        |got| {
+            if let Got::Answer { body, .. } = got {
+                body.push(' ')
+            }
+        },
     ];
     for change in changes {
         let (owner, mut log) = sound(Route::Payments);

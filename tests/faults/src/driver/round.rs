@@ -48,11 +48,8 @@ pub(super) async fn run(
     let place = Arc::new(Place::create(options, database).await?);
     let round = Arc::new(Round::new(PROCESSES)?);
     let provider = Provider::start().await?;
-    let start = Start {
-        service: service(options)?,
-        provider: provider.url.clone(),
-        unguarded: options.break_it,
-    };
+    let start =
+        Start { service: service(options)?, provider: provider.url.clone(), unguarded: options.break_it };
     let mut slots = Vec::new();
     for process in 0..PROCESSES {
         slots.push(Slot::new(process, Arc::clone(&round), Arc::clone(&place), start.clone()).await?);

@@ -38,7 +38,12 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) async fn new(number: usize, round: Arc<Round>, place: Arc<Place>, start: Start) -> Result<Self> {
+    pub(super) async fn new(
+        number: usize,
+        round: Arc<Round>,
+        place: Arc<Place>,
+        start: Start,
+    ) -> Result<Self> {
         let proxy = match place.database {
             Database::Sqlite => None,
             Database::Postgres => Some(Proxy::start(place.upstream()?)),
@@ -122,7 +127,8 @@ async fn launch(
         let mut process = Process::start(command);
         let line = tokio::time::timeout(Duration::from_secs(20), process.next_line()).await;
         if let Ok(Some(line)) = line
-            && let Some((address, clock)) = line.strip_prefix("listening on ").and_then(|l| l.split_once(" at "))
+            && let Some((address, clock)) =
+                line.strip_prefix("listening on ").and_then(|l| l.split_once(" at "))
         {
             let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
             let off = clock.parse::<i64>()? - i64::try_from(now)?;

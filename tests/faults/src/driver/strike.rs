@@ -22,7 +22,9 @@ impl Slot {
             Fault::KillDuring(statement, arrives) => self.kill_during(statement, arrives).await,
             Fault::CutBeforeCommit => Ok(self.cut(OnTheWay::CutBeforeCommit).await),
             Fault::CutAfterCommit => Ok(self.cut(OnTheWay::CutAfterCommit).await),
-            Fault::CutReply(statement) => Ok(self.cut(OnTheWay::CutReplyTo(text(statement).to_owned())).await),
+            Fault::CutReply(statement) => {
+                Ok(self.cut(OnTheWay::CutReplyTo(text(statement).to_owned())).await)
+            }
             Fault::Latency(latency) => Ok(self.slow(latency).await),
             Fault::Exhaust(span) => Ok(self.refuses(&format!("exhaust/{}", span.as_millis())).await),
             Fault::Full(span) => Ok(self.refuses(&format!("full/{}", span.as_millis())).await),

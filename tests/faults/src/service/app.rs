@@ -44,10 +44,8 @@ impl<D: Rows> App<D> {
         let (points, limits) = (Points::default(), Limits::default());
         let hooks = Some((points.clone(), limits.clone()));
         let pool = D::open(&arguments.database_url, arguments.connections, hooks).await?;
-        let guard = IdempotencyMutationGuard::builder(pool)
-            .statement_timeout(Duration::from_secs(1))
-            .build()
-            .await?;
+        let guard =
+            IdempotencyMutationGuard::builder(pool).statement_timeout(Duration::from_secs(1)).build().await?;
         let partner = Partner::new(&arguments.provider)?;
         Ok(Self { guard, points, partner, limits, refusals: Arc::default() })
     }

@@ -22,8 +22,11 @@ pub(crate) type Hooks = Option<(Points, Limits)>;
 pub trait Rows: Outbox {
     /// Connects to at most `connections`.
     #[expect(private_interfaces, reason = "only this program opens pools")]
-    fn open(url: &str, connections: u32, hooks: Hooks)
-    -> impl Future<Output = sqlx::Result<Pool<Self>>> + Send;
+    fn open(
+        url: &str,
+        connections: u32,
+        hooks: Hooks,
+    ) -> impl Future<Output = sqlx::Result<Pool<Self>>> + Send;
 
     /// Makes the table.
     fn create(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<()>> + Send;

@@ -35,7 +35,8 @@ impl<D: Rows> App<D> {
     async fn call(&self, claim: &Claim<D>, owner: Owner, order: &Order) -> Result<Answer, Failure> {
         self.points.reach(Point::AfterClaim, &order.payload);
         let token = Uuid::new_v4().to_string();
-        let planned = Effect { owner: owner.clone(), payload: order.payload.clone(), part: Part::Call, token };
+        let planned =
+            Effect { owner: owner.clone(), payload: order.payload.clone(), part: Part::Call, token };
         fails(order, claim.attempt(), &planned)?;
         let effect =
             self.partner.call(&claim.downstream_key("call"), owner, &order.payload, Part::Call).await?;
@@ -61,12 +62,7 @@ fn fails(order: &Order, attempt: i64, effect: &Effect) -> Result<(), Failure> {
     }
 }
 
-#[idempotent(
-    route = "faults.orders",
-    lease = "1s",
-    max_run = "2s",
-    release_on(Failure::Transient(_))
-)]
+#[idempotent(route = "faults.orders", lease = "1s", max_run = "2s", release_on(Failure::Transient(_)))]
 pub(crate) async fn orders<D: Rows>(
     idem: Idempotency<D>,
     State(app): State<App<D>>,
@@ -107,12 +103,7 @@ pub(crate) async fn retries<D: Rows>(
     app.place(mutation, attempt, caller.owner(Route::Retries), &order).await
 }
 
-#[idempotent(
-    route = "faults.events",
-    lease = "1s",
-    max_run = "2s",
-    release_on(Failure::Transient(_))
-)]
+#[idempotent(route = "faults.events", lease = "1s", max_run = "2s", release_on(Failure::Transient(_)))]
 pub(crate) async fn events<D: Rows>(
     idem: Idempotency<D>,
     State(app): State<App<D>>,
