@@ -29,6 +29,11 @@ const NEEDS: &[Need] = &[
         packages: &["mariadb-server"],
         is_there: || mariadb::programs().is_some(),
     },
+    Need {
+        what: "libfaketime, for processes with a wrong clock",
+        packages: &["libfaketime"],
+        is_there: || faketime().is_some(),
+    },
 ];
 
 /// Installs what is missing by apt-get, and says so before.
@@ -76,6 +81,12 @@ async fn apt_get(through_sudo: bool, arguments: &[&str]) -> Result<()> {
         return Err(format!("`apt-get {}` failed: {status}", arguments.join(" ")).into());
     }
     Ok(())
+}
+
+/// The library that gives a program another clock, where Debian keeps it.
+fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path());
+    folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|file| file.is_file())
 }
 
 /// Where a program is that can be called by its name.
