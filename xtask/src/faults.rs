@@ -12,6 +12,7 @@ use crate::{Result, mariadb, packages, postgres};
 
 /// What strikes what, and how often.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Options {
     /// A short run on each database, as a gate: less than two minutes in all.
     #[arg(long)]
@@ -22,7 +23,7 @@ pub(crate) struct Options {
     /// Where to run.
     #[arg(long, default_value = "all", value_parser = ["sqlite", "postgres", "mariadb", "all"])]
     database: String,
-    /// How many faults have to strike in all; 10,000 unless set, and a few hundred in a quick run.
+    /// How many faults have to strike in all; 10,000 unless set, and 600 in a quick run.
     #[arg(long)]
     injections: Option<usize>,
     /// Print the beginning of the plan of this seed, and do nothing else.
@@ -36,7 +37,7 @@ pub(crate) struct Options {
     built: bool,
 }
 
-const QUICK: &str = "300";
+const QUICK: &str = "600";
 
 /// Runs the driver; whether it found nothing.
 pub(crate) async fn run(root: &Path, options: &Options) -> Result<bool> {

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use sqlx::error::DatabaseError;
 use sqlx::query::Query;
 
-use sqlx::sqlite::{
-    SqliteArguments, SqliteConnection, SqliteError, SqliteRow, SqliteTypeInfo, SqliteValueRef,
-};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteTypeInfo, SqliteValueRef};
 use sqlx::{Connection, Row, Sqlite, Type};
 use sqlx_core::transaction::TransactionManager;
 
@@ -18,6 +15,7 @@ use crate::key::RecordKey;
 use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
+mod fault;
 mod inspect;
 mod maintain;
 mod outbox;
@@ -65,15 +63,6 @@ fn bind_claim(statement: Statement, claim: &NewClaim) -> Statement {
         .bind(millis(terms.max_run))
 }
 
-const BUSY: i32 = 5;
-const LOCKED: i32 = 6;
-const NO_MEMORY: i32 = 7;
-const READ_ONLY: i32 = 8;
-const INTERRUPTED: i32 = 9;
-const IO: i32 = 10;
-const FULL: i32 = 13;
-const CANNOT_OPEN: i32 = 14;
-
 fn bind_answer(statement: Statement, answer: Option<&Answer>) -> Statement {
     let columns = AnswerColumns::of(answer);
     statement
@@ -104,16 +93,6 @@ async fn leave(conn: &mut SqliteConnection) -> StoreResult<bool> {
         Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Whether SQLite rolls back the whole transaction together with a statement that fails so.
-fn rolls_back(error: &SqliteError) -> bool {
-    matches!(kind(error), NO_MEMORY | INTERRUPTED | IO | FULL)
-}
-
-/// The low byte of the code; what is above it only refines it.
-fn kind(error: &dyn DatabaseError) -> i32 {
-    error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0) & 0xff
 }
 
 /// What a probe says of the tables: whether all that it names is there.
@@ -210,7 +189,8 @@ impl Store for Sqlite {
 
     async fn is_intact(conn: &mut SqliteConnection, _: FencingToken) -> StoreResult<bool> {
         // A full disk ends the transaction as a whole. Nothing of it is kept, if it was the body's last statement.
-        let rolled_back = conn.lock_handle().await?.last_error().is_some_and(|error| rolls_back(&error));
+        let rolled_back =
+            conn.lock_handle().await?.last_error().is_some_and(|error| fault::rolls_back(&error));
         Ok(rolled_back || leave(conn).await?)
     }
 
@@ -330,15 +310,7 @@ impl Store for Sqlite {
     }
 
     fn classify(error: &sqlx::Error) -> Fault {
-        match error {
-            sqlx::Error::Database(error) => match kind(&**error) {
-                BUSY | LOCKED | NO_MEMORY | READ_ONLY | CANNOT_OPEN => Fault::Again,
-                IO | FULL => Fault::Unknown,
-                _ => Fault::Refused,
-            },
-            sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => Fault::Unknown,
-            _ => Fault::Refused,
-        }
+        fault::classify(error)
     }
 }
 

@@ -66,7 +66,7 @@ impl Plan {
     /// The list for the server itself.
     #[must_use]
     pub fn of_server(seed: u64, database: Database) -> Self {
-        Self { random: stream(seed, database, 1000), kinds: fault::OF_SERVERS, pauses: 4000..9000 }
+        Self { random: stream(seed, database, 1000), kinds: fault::OF_SERVERS, pauses: 2500..6000 }
     }
 }
 

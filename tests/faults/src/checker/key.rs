@@ -43,7 +43,7 @@ fn belongs(owner: &Owner, ask: &Ask, said: &Said, report: Report<'_>) {
             report(Fault::DoubleEffect, format!("{} ran under a key that was taken", ask.payload));
         }
         Said::Strange => {
-            report(Fault::Lost, format!("{} got what no service says: {:?}", ask.payload, ask.got))
+            report(Fault::Lost, format!("{} got what no service says: {:?}", ask.payload, ask.got));
         }
         said if ask.impostor && !said.is_silent() && !said.is_refused(CONFLICT) => {
             report(Fault::Leaked, format!("{} was not told of the conflict: {:?}", ask.payload, ask.got));

@@ -117,17 +117,17 @@ fn an_answer_that_changes_is_found() {
     let changes: [fn(&mut Got); 3] = [
         |got| {
             if let Got::Answer { status, .. } = got {
-                *status = 200
+                *status = 200;
             }
         },
         |got| {
             if let Got::Answer { headers, .. } = got {
-                headers.push('x')
+                headers.push('x');
             }
         },
         |got| {
             if let Got::Answer { body, .. } = got {
-                body.push(' ')
+                body.push(' ');
             }
         },
     ];

@@ -44,6 +44,7 @@ pub trait Rows: Outbox {
     fn undelivered(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<Vec<String>>> + Send;
 
     /// How many pages the database has, on SQLite.
+    #[must_use]
     fn pages(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<i64>> + Send {
         let _ = pool;
         async { Ok(0) }
