@@ -131,7 +131,7 @@ async fn a_slow_proxy_lets_a_statement_wait_until_it_is_fast_again() {
     setup.proxy.slow_down(Duration::ZERO);
     let other = setup.database.options_through(setup.proxy.addr());
     let other = PgPoolOptions::new().max_connections(1).connect_with(other).await.unwrap();
-    insert(&mut *other.acquire().await.unwrap(), 1).await.unwrap();
+    insert(&mut other.acquire().await.unwrap(), 1).await.unwrap();
     assert_eq!(setup.count().await, 1);
     setup.database.drop_database().await;
 }

@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::Parser;
 use idem_runtime::BuildError;
 use idem_runtime::outbox::{Dispatcher, DispatcherError};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use tokio::net::TcpListener;
 
 pub use points::Action;
@@ -103,6 +104,8 @@ pub async fn serve(arguments: &Arguments) -> Result<(), StartError> {
 
 async fn serve_on<D: Rows>(arguments: &Arguments) -> Result<(), StartError> {
     control::survive_file_limits()?;
+    // A driver that is killed leaves nothing behind.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
     let app = App::<D>::open(arguments).await?;
     let dispatcher = Dispatcher::builder(app.guard().clone())
         .state(app.clone())

@@ -168,7 +168,7 @@ impl Kind {
             Self::Latency => Fault::Latency(span(5..60)),
             Self::Exhaust => Fault::Exhaust(span(300..1500)),
             Self::Full => Fault::Full(span(100..600)),
-            Self::FileLimit => Fault::FileLimit(span(100..600)),
+            Self::FileLimit => Fault::FileLimit(span(300..1200)),
             Self::Kill => Fault::Kill(one_of(random, &Point::IN_SERVICE)),
             Self::KillInSqlite => Fault::Kill(one_of(random, &Point::IN_SQLITE)),
             Self::KillDuring => Fault::KillDuring(one_of(random, &Statement::ALL), random.bool()),

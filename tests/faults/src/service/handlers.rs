@@ -18,12 +18,12 @@ macro_rules! handlers {
             use super::*;
 
             #[outbox_handler(
-                                                        event = "faults.placed",
-                                                        version = 1,
-                                                        handler_key = $rows,
-                                                        lease = "1s",
-                                                        max_run = "2s"
-                                                    )]
+                                                                event = "faults.placed",
+                                                                version = 1,
+                                                                handler_key = $rows,
+                                                                lease = "1s",
+                                                                max_run = "2s"
+                                                            )]
             async fn rows(
                 delivery: &Delivery<Effect>,
                 app: &App<$database>,
@@ -37,13 +37,13 @@ macro_rules! handlers {
             }
 
             #[outbox_handler(
-                                                        event = "faults.placed",
-                                                        version = 1,
-                                                        handler_key = $calls,
-                                                        lease = "1s",
-                                                        max_run = "10s",
-                                                        on_lapse = "rerun"
-                                                    )]
+                                                                event = "faults.placed",
+                                                                version = 1,
+                                                                handler_key = $calls,
+                                                                lease = "1s",
+                                                                max_run = "10s",
+                                                                on_lapse = "rerun"
+                                                            )]
             async fn calls(
                 delivery: &Delivery<Effect>,
                 app: &App<$database>,
