@@ -18,7 +18,8 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
     /// Fixes what strikes, in which order, and what the clients ask for.
-    #[arg(long, default_value_t = 1)]
+    // With this one a quick run meets both kinds of restart on both servers.
+    #[arg(long, default_value_t = 6)]
     seed: u64,
     /// Where to run.
     #[arg(long, default_value = "all", value_parser = ["sqlite", "postgres", "mariadb", "all"])]
