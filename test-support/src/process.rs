@@ -61,13 +61,21 @@ impl Process {
     /// # Panics
     /// When the output ends before.
     pub async fn wait_for(&mut self, marker: &str) -> String {
-        while let Some(line) = self.lines.next_line().await.expect("the output of the child is text") {
+        while let Some(line) = self.next_line().await {
             self.seen.push(line.clone());
             if line.starts_with(marker) {
                 return line;
             }
         }
         panic!("the output ended before a line `{marker}`; it was: {:#?}", self.seen);
+    }
+
+    /// The next line of its output; `None` when that has ended. Nothing is lost when the wait is given up.
+    ///
+    /// # Panics
+    /// When the output is no text.
+    pub async fn next_line(&mut self) -> Option<String> {
+        self.lines.next_line().await.expect("the output of the child is text")
     }
 
     /// Ends it at once, as a crash would (SIGKILL), and waits until it is gone.

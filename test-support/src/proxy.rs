@@ -1,7 +1,7 @@
 //! A proxy in front of PostgreSQL, MySQL or MariaDB that fails at the point that a test names.
 //!
 //! It reads the messages of the protocol, so a fault strikes at a statement and not at some byte; it looks at no
-//! clock, and every wait ends by a signal.
+//! clock unless it was told to be slow, and every wait ends by a signal.
 
 mod connection;
 mod mysql;
@@ -9,6 +9,7 @@ mod wire;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
@@ -25,6 +26,8 @@ pub enum Fault {
     CutAfterCommit,
     /// The commit stays on its way until [`Proxy::release`] or [`Proxy::cut`].
     HoldCommit,
+    /// A statement stays on its way likewise; it is found as that of [`Fault::CutReplyTo`] is.
+    HoldStatement(String),
     /// The statement is executed; its answer is lost and both sides see the connection closed.
     ///
     /// It is found by a part of its text, be it a simple query or a prepared statement, or by a part of its
@@ -49,6 +52,7 @@ struct Shared {
     armed: Mutex<Option<Fault>>,
     fired: watch::Sender<bool>,
     held: Mutex<Vec<oneshot::Sender<Held>>>,
+    latency: Mutex<Duration>,
     refusing: watch::Sender<bool>,
 }
 
@@ -106,6 +110,7 @@ impl Proxy {
             armed: Mutex::new(None),
             fired: watch::Sender::new(false),
             held: Mutex::default(),
+            latency: Mutex::default(),
             refusing: watch::Sender::new(false),
         });
         let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared), speaks));
@@ -130,7 +135,7 @@ impl Proxy {
 
     /// Waits until the fault that was armed last has struck.
     ///
-    /// The connection is closed by then, or the commit held, and after [`Fault::CutAfterCommit`] the server has
+    /// The connection is closed by then, or the message held, and after [`Fault::CutAfterCommit`] the server has
     /// committed. Where the commit did not reach it, the server rolls back on its own a moment later.
     ///
     /// # Panics
@@ -140,14 +145,21 @@ impl Proxy {
         fired.wait_for(|fired| *fired).await.expect("the sender is alive");
     }
 
-    /// Lets a held commit go on to the server.
+    /// Lets a held commit or statement go on to the server.
     pub fn release(&self) {
         self.shared.end_holding(Held::Released);
     }
 
-    /// Closes the connection of a held commit; the server never sees the commit.
+    /// Closes the connection of a held commit or statement; the server never sees it.
     pub fn cut(&self) {
         self.shared.end_holding(Held::Cut);
+    }
+
+    /// Lets everything that a client sends wait this long from now on, as a slow network would.
+    ///
+    /// A proxy made by [`Proxy::start_blind`] is not slowed down.
+    pub fn slow_down(&self, latency: Duration) {
+        *lock(&self.shared.latency) = latency;
     }
 
     /// Ends [`Fault::Refuse`] and takes back a fault that has not struck yet.
@@ -176,6 +188,13 @@ impl Shared {
         lock(&self.held).push(decide);
         self.fired.send_replace(true);
         decided.await.unwrap_or(Held::Cut)
+    }
+
+    async fn linger(&self) {
+        let latency = *lock(&self.latency);
+        if !latency.is_zero() {
+            tokio::time::sleep(latency).await;
+        }
     }
 
     fn end_holding(&self, how: Held) {

@@ -32,6 +32,14 @@ async fn a_marker_that_never_comes_fails_the_test() {
 }
 
 #[tokio::test]
+async fn lines_come_one_by_one_until_the_output_ends() {
+    let mut child = shell("echo one; echo two");
+    assert_eq!(child.next_line().await.as_deref(), Some("one"));
+    assert_eq!(child.next_line().await.as_deref(), Some("two"));
+    assert_eq!(child.next_line().await, None);
+}
+
+#[tokio::test]
 async fn a_killed_child_has_no_say_in_it() {
     let mut process = shell("trap '' TERM; echo READY; exec sleep 1000");
     process.wait_for("READY").await;

@@ -102,6 +102,41 @@ async fn a_held_commit_is_on_its_way_until_it_is_released() {
 }
 
 #[tokio::test]
+async fn a_held_statement_is_on_its_way_until_it_is_released() {
+    let setup = Setup::new().await;
+    setup.proxy.arm(Fault::HoldStatement("INSERT INTO t".to_owned()));
+    let inserting = tokio::spawn({
+        let proxied = setup.proxied.clone();
+        async move { sqlx::query("INSERT INTO t VALUES (1)").execute(&proxied).await }
+    });
+    setup.proxy.fired().await;
+    assert_eq!(setup.count().await, 0);
+    setup.proxy.release();
+    inserting.await.unwrap().unwrap();
+    assert_eq!(setup.count().await, 1);
+    setup.database.drop_database().await;
+}
+
+#[tokio::test]
+async fn a_slow_proxy_lets_a_statement_wait_until_it_is_fast_again() {
+    use std::time::Duration;
+
+    let setup = Setup::new().await;
+    let proxied = setup.proxied.acquire().await.unwrap();
+    drop(proxied);
+    setup.proxy.slow_down(Duration::from_hours(1));
+    let inserting = setup.insert_and_commit(1);
+    assert!(tokio::time::timeout(Duration::from_millis(50), inserting).await.is_err());
+    assert_eq!(setup.count().await, 0);
+    setup.proxy.slow_down(Duration::ZERO);
+    let other = setup.database.options_through(setup.proxy.addr());
+    let other = PgPoolOptions::new().max_connections(1).connect_with(other).await.unwrap();
+    insert(&mut other.acquire().await.unwrap(), 1).await.unwrap();
+    assert_eq!(setup.count().await, 1);
+    setup.database.drop_database().await;
+}
+
+#[tokio::test]
 async fn a_held_commit_that_is_cut_has_no_effect() {
     let setup = Setup::new().await;
     setup.proxy.arm(Fault::HoldCommit);

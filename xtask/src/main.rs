@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod faults;
 mod gates;
 mod mariadb;
 mod packages;
@@ -43,6 +44,8 @@ enum Command {
     Sbom,
     /// Measure the guard against the same work without it, in interleaved slots of one run.
     Bench(bench::Options),
+    /// Run a service under load while faults strike it, and check its answers against its tables.
+    Faults(faults::Options),
 }
 
 // One thread, as the kernel ties the life of the server to the thread that started it.
@@ -85,6 +88,7 @@ async fn run(command: &Command) -> Result<bool> {
         Command::Tidy => tidy::run(root),
         Command::Sbom => sbom::run(root),
         Command::Bench(options) => bench::run(root, options).await,
+        Command::Faults(options) => faults::run(root, options).await,
     }
 }
 

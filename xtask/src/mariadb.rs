@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::Result;
 use crate::packages::{is_program, on_path};
-use crate::server::{Owner, Process, command, data_folder, free_ports};
+use crate::server::{Owner, Process, Stop, command, data_folder, free_ports};
 
 const SETTINGS: &[&str] = &[
     "--bind-address=127.0.0.1",
@@ -23,10 +23,15 @@ const STOP: &[Signal] = &[Signal::TERM, Signal::KILL];
 /// Where Debian keeps the server program, which may be on no PATH of a user.
 const DEBIAN_FOLDER: &str = "/usr/sbin";
 
+/// It knows no other way to stop without writing anything.
+const IMMEDIATE: &[Signal] = &[Signal::KILL];
+
 /// A running server. Fields are dropped in this order: the process first, then its data.
 #[derive(Debug)]
 pub(crate) struct Server {
-    _process: Process,
+    process: Option<Process>,
+    program: PathBuf,
+    owner: Option<Owner>,
     port: u16,
     folder: TempDir,
 }
@@ -49,23 +54,41 @@ impl Server {
                 format!("mariadb-install-db failed: {}", String::from_utf8_lossy(&output.stderr)).into()
             );
         }
-        let mut failure = "no port was free".into();
+        let mut server = Self { process: None, program: programs.server, owner, port: 0, folder };
         for port in free_ports().take(5) {
-            let (log, pid_file) = (log_in(folder.path()), folder.path().join("pid"));
-            let mut mariadbd = command(&programs.server, owner, folder.path(), "TERM");
-            mariadbd.args(["--no-defaults", &data_argument, &format!("--port={port}")]).args(SETTINGS);
-            mariadbd.arg(format!("--socket={}", folder.path().join("socket").display()));
-            mariadbd.arg(format!("--pid-file={}", pid_file.display()));
-            let file = File::create(&log)?;
-            let child = mariadbd.stdout(file.try_clone()?).stderr(file).spawn()?;
-            let mut process = Process::new("MariaDB", child, STOP);
-            if process.is_ready(|| says_ready(&log)).await? {
-                return Ok(Self { _process: process, port, folder });
+            server.port = port;
+            if server.launch().await? {
+                return Ok(server);
             }
             // Most likely somebody took the port after we looked.
-            failure = format!("the server did not start:\n{}", fs::read_to_string(&log)?);
         }
-        Err(failure.into())
+        Err(server.failure().into())
+    }
+
+    /// Stops the server and starts it again with the same data at the same port.
+    pub(crate) async fn restart(&mut self, how: Stop) -> Result<()> {
+        if let Some(process) = self.process.take() {
+            process.end_by(if how == Stop::Fast { STOP } else { IMMEDIATE });
+        }
+        if self.launch().await? { Ok(()) } else { Err(self.failure().into()) }
+    }
+
+    /// Starts the server and waits until it accepts connections; `false` if it ended instead.
+    async fn launch(&mut self) -> Result<bool> {
+        let (folder, log) = (self.folder.path(), self.log());
+        let mut mariadbd = command(&self.program, self.owner, folder, "TERM");
+        mariadbd.args(["--no-defaults", &format!("--datadir={}", folder.join("data").display())]);
+        mariadbd.arg(format!("--port={}", self.port)).args(SETTINGS);
+        mariadbd.arg(format!("--socket={}", folder.join("socket").display()));
+        mariadbd.arg(format!("--pid-file={}", folder.join("pid").display()));
+        let file = File::create(&log)?;
+        let child = mariadbd.stdout(file.try_clone()?).stderr(file).spawn()?;
+        let process = self.process.insert(Process::new("MariaDB", child, STOP));
+        process.is_ready(|| says_ready(&log)).await
+    }
+
+    fn failure(&self) -> String {
+        format!("the server did not start:\n{}", fs::read_to_string(self.log()).unwrap_or_default())
     }
 
     /// How a superuser connects.
@@ -105,6 +128,17 @@ pub(crate) fn programs() -> Option<Programs> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_is_restarted_in_either_way_listens_where_it_did() {
+        let mut server = Server::start().await.unwrap();
+        let url = server.url();
+        for how in [Stop::Fast, Stop::Immediate] {
+            server.restart(how).await.unwrap();
+            assert_eq!(server.url(), url);
+            std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        }
+    }
 
     #[tokio::test]
     async fn a_server_listens_while_its_value_lives_and_leaves_nothing() {

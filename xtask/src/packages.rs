@@ -34,6 +34,11 @@ const NEEDS: &[Need] = &[
         packages: &["nats-server"],
         is_there: || on_path("nats-server").is_some() || is_program(Path::new("/usr/sbin/nats-server")),
     },
+    Need {
+        what: "libfaketime, for processes with a wrong clock",
+        packages: &["libfaketime"],
+        is_there: || faketime().is_some(),
+    },
 ];
 
 /// Installs what is missing by apt-get, and says so before.
@@ -81,6 +86,12 @@ async fn apt_get(through_sudo: bool, arguments: &[&str]) -> Result<()> {
         return Err(format!("`apt-get {}` failed: {status}", arguments.join(" ")).into());
     }
     Ok(())
+}
+
+/// The library that gives a program another clock, where Debian keeps it.
+fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path());
+    folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1")).find(|file| file.is_file())
 }
 
 /// Where a program is that can be called by its name.

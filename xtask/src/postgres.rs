@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::Result;
 use crate::packages::{is_program, on_path};
-use crate::server::{Owner, Process, command, data_folder, free_ports};
+use crate::server::{Owner, Process, Stop, command, data_folder, free_ports};
 
 /// Where Debian keeps the server programs, which are on no PATH.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
@@ -23,10 +23,15 @@ const SETTINGS: &[&str] = &[
 /// Fast shutdown first, then the one that waits for nobody.
 const STOP: &[Signal] = &[Signal::INT, Signal::QUIT, Signal::KILL];
 
+/// Without waiting for anybody, and without a checkpoint.
+const IMMEDIATE: &[Signal] = &[Signal::QUIT, Signal::KILL];
+
 /// A running server. Fields are dropped in this order: the process first, then its data.
 #[derive(Debug)]
 pub(crate) struct Server {
-    _process: Process,
+    process: Option<Process>,
+    programs: PathBuf,
+    owner: Option<Owner>,
     port: u16,
     folder: TempDir,
 }
@@ -47,23 +52,40 @@ impl Server {
         if !output.status.success() {
             return Err(format!("initdb failed: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
-        let mut failure = "no port was free".into();
+        let mut server = Self { process: None, programs, owner, port: 0, folder };
         for port in free_ports().take(5) {
-            let log = log_in(folder.path());
-            let mut postgres = command(&programs.join("postgres"), owner, folder.path(), "INT");
-            postgres.arg("-D").arg(&data).args(["-p", &port.to_string()]);
-            postgres.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-            let file = File::create(&log)?;
-            let child = postgres.stdout(file.try_clone()?).stderr(file).spawn()?;
-            let mut process = Process::new("PostgreSQL", child, STOP);
-            let lock_file = data.join("postmaster.pid");
-            if process.is_ready(|| says_ready(&lock_file)).await? {
-                return Ok(Self { _process: process, port, folder });
+            server.port = port;
+            if server.launch().await? {
+                return Ok(server);
             }
             // Most likely somebody took the port after we looked.
-            failure = format!("the server did not start:\n{}", fs::read_to_string(&log)?);
         }
-        Err(failure.into())
+        Err(server.failure().into())
+    }
+
+    /// Stops the server and starts it again with the same data at the same port.
+    pub(crate) async fn restart(&mut self, how: Stop) -> Result<()> {
+        if let Some(process) = self.process.take() {
+            process.end_by(if how == Stop::Fast { STOP } else { IMMEDIATE });
+        }
+        if self.launch().await? { Ok(()) } else { Err(self.failure().into()) }
+    }
+
+    /// Starts the server and waits until it accepts connections; `false` if it ended instead.
+    async fn launch(&mut self) -> Result<bool> {
+        let data = self.folder.path().join("data");
+        let mut postgres = command(&self.programs.join("postgres"), self.owner, self.folder.path(), "INT");
+        postgres.arg("-D").arg(&data).args(["-p", &self.port.to_string()]);
+        postgres.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        let file = File::create(self.log())?;
+        let child = postgres.stdout(file.try_clone()?).stderr(file).spawn()?;
+        let process = self.process.insert(Process::new("PostgreSQL", child, STOP));
+        let lock_file = data.join("postmaster.pid");
+        process.is_ready(|| says_ready(&lock_file)).await
+    }
+
+    fn failure(&self) -> String {
+        format!("the server did not start:\n{}", fs::read_to_string(self.log()).unwrap_or_default())
     }
 
     /// How a superuser connects.
@@ -106,6 +128,17 @@ fn version_of(folder: &Path) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_is_restarted_in_either_way_listens_where_it_did() {
+        let mut server = Server::start().await.unwrap();
+        let url = server.url();
+        for how in [Stop::Fast, Stop::Immediate] {
+            server.restart(how).await.unwrap();
+            assert_eq!(server.url(), url);
+            std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        }
+    }
 
     #[tokio::test]
     async fn a_server_listens_while_its_value_lives_and_leaves_nothing() {

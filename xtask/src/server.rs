@@ -11,6 +11,15 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Result;
 
+/// How a server is stopped before it starts again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// In order: what it holds is written.
+    Fast,
+    /// At once: it has to recover from its log.
+    Immediate,
+}
+
 pub(crate) use place::{Owner, data_folder, free_ports};
 
 const START_WITHIN: Duration = Duration::from_mins(1);
@@ -43,6 +52,11 @@ impl Process {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Err(format!("the {} server did not get ready", self.name).into())
+    }
+
+    /// Ends the server at the first of these signals that it heeds.
+    pub(crate) fn end_by(mut self, stop: &'static [Signal]) {
+        self.stop = stop;
     }
 
     fn has_ended_within(&mut self, limit: Duration) -> bool {

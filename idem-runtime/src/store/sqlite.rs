@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteTypeInfo, SqliteValueRef};
+
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteTypeInfo, SqliteValueRef};
 use sqlx::{Connection, Row, Sqlite, Type};
 use sqlx_core::transaction::TransactionManager;
 
@@ -14,6 +15,7 @@ use crate::key::RecordKey;
 use crate::policy::Terms;
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
+mod fault;
 mod inspect;
 mod maintain;
 mod outbox;
@@ -70,12 +72,27 @@ fn bind_answer(statement: Statement, answer: Option<&Answer>) -> Statement {
         .bind(columns.body.map(<[u8]>::to_vec))
 }
 
+/// The row of a statement that has come to its end: `fetch_optional` leaves it at the row, before the commit that
+/// belongs to it, and then nobody hears that this failed.
+async fn row(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<SqliteRow>> {
+    Ok(statement.fetch_all(conn).await?.pop())
+}
+
 async fn one(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<Reading>> {
-    statement.fetch_optional(conn).await?.as_ref().map(reading::<Sqlite>).transpose()
+    row(conn, statement).await?.as_ref().map(reading::<Sqlite>).transpose()
 }
 
 async fn end_of_life(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<Timestamp>> {
-    statement.fetch_optional(conn).await?.map(|row| row.try_get(0)).transpose()
+    row(conn, statement).await?.map(|row| row.try_get(0)).transpose()
+}
+
+/// Takes back the mark of our transaction; whether it was there.
+async fn leave(conn: &mut SqliteConnection) -> StoreResult<bool> {
+    match sqlx::query(sql::LEAVE).execute(conn).await {
+        Ok(_) => Ok(true),
+        Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a probe says of the tables: whether all that it names is there.
@@ -145,7 +162,7 @@ impl Store for Sqlite {
     }
 
     async fn insert(conn: &mut SqliteConnection, claim: &NewClaim) -> StoreResult<Option<Reading>> {
-        let inserted = bind_claim(keyed(sql::INSERT, &claim.key), claim).fetch_optional(&mut *conn).await?;
+        let inserted = row(conn, bind_claim(keyed(sql::INSERT, &claim.key), claim)).await?;
         let Some(row) = inserted else { return Self::read(conn, &claim.key).await };
         Ok(Some(first_claim(claim, row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
     }
@@ -171,13 +188,10 @@ impl Store for Sqlite {
     }
 
     async fn is_intact(conn: &mut SqliteConnection, _: FencingToken) -> StoreResult<bool> {
-        match sqlx::query(sql::LEAVE).execute(conn).await {
-            Ok(_) => Ok(true),
-            Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        // A full disk ends the transaction as a whole. Nothing of it is kept, if it was the body's last statement.
+        let rolled_back =
+            conn.lock_handle().await?.last_error().is_some_and(|error| fault::rolls_back(&error));
+        Ok(rolled_back || leave(conn).await?)
     }
 
     async fn complete_in_transaction(
@@ -187,7 +201,7 @@ impl Store for Sqlite {
         answer: &Answer,
         bindings: &Bindings,
     ) -> StoreResult<Completion> {
-        if !Self::is_intact(conn, token).await? {
+        if !leave(conn).await? {
             return Ok(Completion::Ended);
         }
         let done = Self::complete(conn, key, token, answer, bindings).await?;
@@ -267,7 +281,7 @@ impl Store for Sqlite {
         key: &RecordKey,
         token: FencingToken,
     ) -> StoreResult<Option<Option<String>>> {
-        let row = fenced(sql::STEPS, key, token).fetch_optional(conn).await?;
+        let row = row(conn, fenced(sql::STEPS, key, token)).await?;
         row.map(|row| row.try_get("steps")).transpose()
     }
 
@@ -296,26 +310,7 @@ impl Store for Sqlite {
     }
 
     fn classify(error: &sqlx::Error) -> Fault {
-        const BUSY: i32 = 5;
-        const LOCKED: i32 = 6;
-        const NO_MEMORY: i32 = 7;
-        const READ_ONLY: i32 = 8;
-        const CANNOT_OPEN: i32 = 14;
-        const IO: i32 = 10;
-        const FULL: i32 = 13;
-        match error {
-            sqlx::Error::Database(error) => {
-                let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
-                // The low byte is the kind; what is above it only refines it.
-                match code & 0xff {
-                    BUSY | LOCKED | NO_MEMORY | READ_ONLY | CANNOT_OPEN => Fault::Again,
-                    IO | FULL => Fault::Unknown,
-                    _ => Fault::Refused,
-                }
-            }
-            sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => Fault::Unknown,
-            _ => Fault::Refused,
-        }
+        fault::classify(error)
     }
 }
 

@@ -54,6 +54,7 @@ async fn pump_up(
     let mut opened = false;
     let mut statements = HashMap::new();
     while read_some(&mut client, &mut buffer).await {
+        shared.linger().await;
         let mut passed = Vec::new();
         while !opened && let Some((opening, bytes)) = wire::take_opening(&mut buffer) {
             opened = opening == Opening::Session;
@@ -76,7 +77,7 @@ async fn pump_up(
                     let mut session = lock(session);
                     session.swallow_after = Some(session.ready_owed);
                 }
-                Some(Fault::HoldCommit) => {
+                Some(Fault::HoldCommit | Fault::HoldStatement(_)) => {
                     let _ = server.write_all(&passed).await;
                     passed.clear();
                     if shared.hold().await == Held::Cut {
@@ -145,7 +146,7 @@ fn strikes(fault: &Fault, message: &Message, statements: &HashMap<Vec<u8>, Vec<u
         Fault::CutBeforeCommit | Fault::CutAfterCommit | Fault::HoldCommit => {
             message.query() == Some(b"COMMIT".as_slice())
         }
-        Fault::CutReplyTo(part) => {
+        Fault::CutReplyTo(part) | Fault::HoldStatement(part) => {
             let contains =
                 |text: &[u8]| text.windows(part.len().max(1)).any(|window| window == part.as_bytes());
             let bound_text = message.bound().and_then(|name| statements.get(name));

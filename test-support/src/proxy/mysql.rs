@@ -77,13 +77,14 @@ async fn pump_up(
 ) -> bool {
     let mut buffer = Vec::new();
     while read_some(&mut client, &mut buffer).await {
+        shared.linger().await;
         while let Some(packet) = Packet::take(&mut buffer) {
             let met = meets(&packet, &mut lock(session), shared);
             match met {
                 None | Some(Fault::Refuse) => {}
                 Some(Fault::CutBeforeCommit) => return true,
                 Some(Fault::CutAfterCommit | Fault::CutReplyTo(_)) => lock(session).cut = true,
-                Some(Fault::HoldCommit) => {
+                Some(Fault::HoldCommit | Fault::HoldStatement(_)) => {
                     if shared.hold().await == Held::Cut {
                         return false;
                     }
@@ -110,7 +111,7 @@ fn meets(packet: &Packet, session: &mut Session, shared: &Shared) -> Option<Faul
         Fault::CutBeforeCommit | Fault::CutAfterCommit | Fault::HoldCommit => {
             kind == QUERY && rest == b"COMMIT"
         }
-        Fault::CutReplyTo(part) => {
+        Fault::CutReplyTo(part) | Fault::HoldStatement(part) => {
             let contains =
                 |text: &[u8]| text.windows(part.len().max(1)).any(|window| window == part.as_bytes());
             matches!(kind, QUERY | EXECUTE) && contains(rest) || prepared.is_some_and(|text| contains(text))

@@ -7,7 +7,7 @@ use sqlx::{Row, Sqlite};
 use uuid::Uuid;
 
 use super::sql::outbox as sql;
-use super::{Statement, is_there, millis, touched};
+use super::{Statement, is_there, millis, row, touched};
 use crate::store::outbox::{event, event_group, select_events};
 use crate::store::{
     EventChange, EventFilter, EventGroup, EventToken, NewEvent, Outbox, StoreResult, StoredEvent,
@@ -18,7 +18,7 @@ fn held(sql: &'static str, token: EventToken) -> Statement {
 }
 
 async fn first(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<StoredEvent>> {
-    statement.fetch_optional(conn).await?.as_ref().map(event::<Sqlite>).transpose()
+    row(conn, statement).await?.as_ref().map(event::<Sqlite>).transpose()
 }
 
 impl Outbox for Sqlite {
