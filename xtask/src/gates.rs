@@ -61,8 +61,6 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
         // What follows runs as it was built for the tests; built alone, each would be compiled a second time.
         cargo("programs", "build --workspace --all-features --bins"),
-        // It restarts its servers, so it starts some of its own.
-        program("faults, quick", "xtask", "faults --quick --built"),
         program("payments", "payments", "--demo"),
         program("uploads", "uploads", "--demo"),
         program("webhooks", "webhooks", "--demo"),

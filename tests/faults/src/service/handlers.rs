@@ -10,6 +10,8 @@ use super::rows::Rows;
 use crate::plan::Point;
 use crate::routes::{Effect, Part};
 
+// rustfmt moves the attributes of handlers in a macro further to the right each time.
+#[rustfmt::skip]
 macro_rules! handlers {
     ($module:ident, $database:ty, $rows:literal, $calls:literal) => {
         mod $module {
@@ -18,12 +20,12 @@ macro_rules! handlers {
             use super::*;
 
             #[outbox_handler(
-                                                                        event = "faults.placed",
-                                                                        version = 1,
-                                                                        handler_key = $rows,
-                                                                        lease = "1s",
-                                                                        max_run = "2s"
-                                                                    )]
+                event = "faults.placed",
+                version = 1,
+                handler_key = $rows,
+                lease = "1s",
+                max_run = "2s"
+            )]
             async fn rows(
                 delivery: &Delivery<Effect>,
                 app: &App<$database>,
@@ -37,13 +39,13 @@ macro_rules! handlers {
             }
 
             #[outbox_handler(
-                                                                        event = "faults.placed",
-                                                                        version = 1,
-                                                                        handler_key = $calls,
-                                                                        lease = "1s",
-                                                                        max_run = "10s",
-                                                                        on_lapse = "rerun"
-                                                                    )]
+                event = "faults.placed",
+                version = 1,
+                handler_key = $calls,
+                lease = "1s",
+                max_run = "10s",
+                on_lapse = "rerun"
+            )]
             async fn calls(
                 delivery: &Delivery<Effect>,
                 app: &App<$database>,
