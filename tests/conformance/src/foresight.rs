@@ -111,6 +111,6 @@ mod tests {
         let problem = format!(r#"{{"code":"{code}"}}"#);
         assert_eq!(holds(refused, &answer(409, &[("retry-after", "2")], &problem), 1), Some(true));
         assert_eq!(holds(refused, &answer(409, &[], &problem), 1), Some(false));
-        assert_eq!(holds(refused, &answer(422, &[("retry-after", "3")], &problem), 1), Some(false));
+        assert_eq!(holds(refused, &answer(503, &[("retry-after", "3")], &problem), 1), Some(false));
     }
 }
