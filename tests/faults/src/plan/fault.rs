@@ -24,7 +24,7 @@ pub enum Point {
     SqliteClaim,
     /// SQLite is about to commit.
     SqliteCommit,
-    /// SQLite marks an event as delivered.
+    /// SQLite changes an event: it is taken, or marked as delivered.
     SqliteMark,
 }
 

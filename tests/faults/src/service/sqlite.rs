@@ -50,7 +50,7 @@ async fn hook(connection: &mut SqliteConnection, points: Points) -> sqlx::Result
     });
     handle.set_update_hook(move |update| match (update.operation, update.table) {
         (SqliteOperation::Insert, "idempotency_records") => points.reach(Point::SqliteClaim, ""),
-        // The delivered state is the last of an event; earlier updates are tries.
+        // An event that is taken or marked.
         (SqliteOperation::Update, "idempotency_outbox_events") => points.reach(Point::SqliteMark, ""),
         _ => {}
     });
