@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "mysql")]
+pub mod galera;
+#[cfg(feature = "mysql")]
 pub mod mysql;
 #[cfg(feature = "nats")]
 pub mod nats;
@@ -12,5 +14,7 @@ pub mod nats;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
