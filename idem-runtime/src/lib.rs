@@ -314,6 +314,30 @@ pub mod mysql {
     pub type Dispatcher = crate::outbox::Dispatcher<sqlx::MySql>;
     /// Connections that cannot write.
     pub type ReadPool = crate::ReadPool<sqlx::MySql>;
+
+    /// Makes a session of a Galera node wait, before each statement, for what other nodes had committed.
+    ///
+    /// Without it an attempt that is asked on another node than its claim may find its own claim missing, and a
+    /// guard refuses to be built. It sets `wsrep_sync_wait = 7` where the session waits for less, and does
+    /// nothing on other servers. Where the sessions of one connection move between nodes, as behind some proxies,
+    /// set it in the servers' configuration instead.
+    ///
+    /// ```no_run
+    /// use idem_runtime::mysql::{Guard, wait_for_other_nodes};
+    /// use sqlx::mysql::MySqlPoolOptions;
+    ///
+    /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+    /// let pool = MySqlPoolOptions::new()
+    ///     .after_connect(|connection, _| Box::pin(wait_for_other_nodes(connection)))
+    ///     .connect("mysql://shop@node1/shop")
+    ///     .await?;
+    /// let guard = Guard::builder(pool).migrate().build().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn wait_for_other_nodes(connection: &mut sqlx::MySqlConnection) -> Result<(), sqlx::Error> {
+        crate::store::wait_for_other_nodes(connection).await
+    }
     /// The first argument of a handler that passes the request on to a guarded service function.
     #[cfg(feature = "axum")]
     pub type Delegated<I = crate::Own> = crate::axum::Delegated<sqlx::MySql, I>;

@@ -4,7 +4,6 @@
 //! by the token of the attempt that it belongs to or by the revision of the row that was judged, and each
 //! says which race it closes. All times are the database's.
 
-use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
@@ -25,6 +24,7 @@ mod outbox;
 mod postgres;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 mod row;
+mod setting;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -33,9 +33,12 @@ pub(crate) use row::headers_stored_and_read;
 
 pub use inspect::{Capacity, Due, Filter, Group, Inspect, Release};
 pub use maintain::Maintain;
+#[cfg(feature = "mysql")]
+pub(crate) use mysql::wait_for_other_nodes;
 pub use outbox::{
     EventChange, EventFilter, EventGroup, EventStatus, EventToken, NewEvent, Outbox, StoredEvent,
 };
+pub use setting::UnsafeSetting;
 
 pub(crate) mod sealed {
     /// Keeps `Store` ours: a database is added with its statements and its contract tests, or not at all.
@@ -91,24 +94,6 @@ pub enum Fault {
 pub struct Swept {
     /// Records changed or deleted by this call.
     pub count: u64,
-}
-
-/// A database's setting that breaks a promise.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnsafeSetting {
-    /// The setting's name.
-    pub name: &'static str,
-    /// Its present value.
-    pub value: String,
-    /// What to set it to.
-    pub wanted: &'static str,
-}
-
-impl fmt::Display for UnsafeSetting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}, set it to {}", self.name, self.value, self.wanted)
-    }
 }
 
 /// A connection of the store's database.

@@ -52,7 +52,9 @@ impl Galera {
     async fn install(&self, program: PathBuf) {
         let mut install = self.place.command(&program);
         install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-        install.arg("--innodb-log-file-size=16M").arg(format!("--datadir={}", self.nodes[0].data().display()));
+        install
+            .arg("--innodb-log-file-size=16M")
+            .arg(format!("--datadir={}", self.nodes[0].data().display()));
         run(install).await;
         for node in &self.nodes[1..] {
             let mut copy = self.place.command("cp".as_ref());

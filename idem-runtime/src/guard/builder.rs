@@ -33,6 +33,7 @@ pub struct GuardBuilder<S: Store> {
     pub(super) event_headers: Option<EventHeaders>,
     migrate: bool,
     allow_unsafe_settings: bool,
+    accepted: Vec<String>,
 }
 
 impl<S: Store> GuardBuilder<S> {
@@ -52,6 +53,7 @@ impl<S: Store> GuardBuilder<S> {
             event_headers: None,
             migrate: false,
             allow_unsafe_settings: false,
+            accepted: Vec::new(),
         }
     }
 
@@ -197,15 +199,36 @@ impl<S: Store> GuardBuilder<S> {
         self
     }
 
+    /// Builds although this one setting is as it is: the operator knows what no program can see.
+    ///
+    /// That is `innodb_flush_log_at_trx_commit` at 2 on Galera nodes that cannot all lose power at once, and the
+    /// settings of semi-synchronous replication where nobody fails over to the replica. Whatever else is unsafe
+    /// is still refused, also a worse value of the same setting.
+    ///
+    /// ```
+    /// # use idem_runtime::sqlite::Guard;
+    /// # fn build(pool: sqlx::SqlitePool) {
+    /// Guard::builder(pool).accept_setting("innodb_flush_log_at_trx_commit");
+    /// # }
+    /// ```
+    pub fn accept_setting(mut self, name: impl Into<String>) -> Self {
+        self.accepted.push(name.into());
+        self
+    }
+
     /// Checks schema and settings and gives the guard.
     pub async fn build(self) -> Result<IdempotencyMutationGuard<S>, BuildError> {
         // A policy that says nothing gets exactly the defaults, so this checks them.
         Policy::new("defaults")?.terms(Mode::External, &self.defaults)?;
         unique_routes()?;
-        if self.migrate {
-            S::migrate(&self.pool).await?;
-        }
         let mut connection = self.pool.acquire().await?;
+        // Also before a migration, which a standby refuses in words that name no setting.
+        self.judge(S::unsafe_settings(&mut connection).await?)?;
+        if self.migrate {
+            drop(connection);
+            S::migrate(&self.pool).await?;
+            connection = self.pool.acquire().await?;
+        }
         if !S::has_schema(&mut connection).await? {
             return Err(BuildError::Schema);
         }
@@ -218,10 +241,7 @@ impl<S: Store> GuardBuilder<S> {
         }
         drop(idle);
         unsafe_settings.dedup();
-        if !unsafe_settings.is_empty() && !self.allow_unsafe_settings {
-            return Err(BuildError::UnsafeSettings(unsafe_settings));
-        }
-        for setting in unsafe_settings {
+        for setting in self.judge(unsafe_settings)? {
             tracing::warn!(%setting, "an acknowledged answer could be lost in a crash");
         }
         if !S::SINGLE_WRITER && self.pool.options().get_max_connections() < 2 {
@@ -233,6 +253,17 @@ impl<S: Store> GuardBuilder<S> {
         drop(connection);
         crate::telemetry::describe();
         Ok(IdempotencyMutationGuard(Arc::new(Inner::new(self.pool.clone(), &self))))
+    }
+
+    /// The settings that are accepted, unless there is another one.
+    fn judge(&self, settings: Vec<UnsafeSetting>) -> Result<Vec<UnsafeSetting>, BuildError> {
+        let accepted = |setting: &UnsafeSetting| {
+            setting.acceptable && self.accepted.iter().any(|name| name == setting.name)
+        };
+        if self.allow_unsafe_settings || settings.iter().all(accepted) {
+            return Ok(settings);
+        }
+        Err(BuildError::UnsafeSettings(settings.into_iter().filter(|setting| !accepted(setting)).collect()))
     }
 }
 

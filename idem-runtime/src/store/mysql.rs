@@ -34,6 +34,8 @@ const MIGRATIONS: &[Step] = &[
     (5, "idempotency steps", include_str!("../../migrations/mysql/0005_idempotency_steps.sql")),
 ];
 
+pub(crate) use settings::wait_for_other_nodes;
+
 impl super::sealed::Sealed for MySql {}
 
 type Statement = Query<'static, MySql, MySqlArguments>;

@@ -15,9 +15,11 @@ use crate::key::RecordKey;
 use crate::policy::{Mode, Terms};
 use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
 
+mod fault;
 mod inspect;
 mod maintain;
 mod outbox;
+mod settings;
 mod sql;
 
 const MIGRATIONS: &[Step] = &[
@@ -98,7 +100,7 @@ async fn end_of_life(conn: &mut PgConnection, statement: Statement) -> StoreResu
 fn is_there<T>(probe: StoreResult<T>) -> StoreResult<bool> {
     match probe {
         Ok(_) => Ok(true),
-        Err(error) if matches!(code(&error).as_deref(), Some("42P01" | "42703")) => Ok(false),
+        Err(error) if matches!(fault::code(&error).as_deref(), Some("42P01" | "42703")) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -120,20 +122,7 @@ impl Store for Postgres {
     }
 
     async fn unsafe_settings(conn: &mut PgConnection) -> StoreResult<Vec<UnsafeSetting>> {
-        let row = sqlx::query(sql::SETTINGS).fetch_one(conn).await?;
-        let mut unsafe_settings = Vec::new();
-        for (name, refused, wanted) in [
-            ("synchronous_commit", &["off", "local"][..], "on"),
-            ("fsync", &["off"], "on"),
-            ("full_page_writes", &["off"], "on"),
-            ("transaction_read_only", &["on"], "off, by connecting to the primary"),
-        ] {
-            let value: String = row.try_get(name)?;
-            if refused.contains(&value.as_str()) {
-                unsafe_settings.push(UnsafeSetting { name, value, wanted });
-            }
-        }
-        Ok(unsafe_settings)
+        settings::unsafe_settings(conn).await
     }
 
     async fn read(conn: &mut PgConnection, key: &RecordKey) -> StoreResult<Option<Reading>> {
@@ -314,26 +303,8 @@ impl Store for Postgres {
     }
 
     fn classify(error: &sqlx::Error) -> Fault {
-        match error {
-            sqlx::Error::Database(_) => match code(error).as_deref() {
-                Some("55P03") => Fault::Locked,
-                Some("40001" | "40P01") => Fault::Again,
-                // A full or a read-only server may recover; the statement had no effect.
-                Some(code) if code.starts_with("53") || code == "25006" => Fault::Again,
-                Some("25P02") => Fault::Aborted,
-                // The server ended or doubts the statement itself; whether a commit landed is open.
-                Some("40003" | "57014" | "57P01" | "57P02" | "57P03" | "25P03") => Fault::Unknown,
-                Some(code) if code.starts_with("08") || code.starts_with("58") => Fault::Unknown,
-                _ => Fault::Refused,
-            },
-            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => Fault::Unknown,
-            _ => Fault::Refused,
-        }
+        fault::classify(error)
     }
-}
-
-fn code(error: &sqlx::Error) -> Option<String> {
-    error.as_database_error().and_then(sqlx::error::DatabaseError::code).map(std::borrow::Cow::into_owned)
 }
 
 /// A PostgreSQL time-out: at least one millisecond, as zero would switch it off, at most 24 days.

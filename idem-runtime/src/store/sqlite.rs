@@ -128,17 +128,32 @@ impl Store for Sqlite {
         // With a shared cache, a duplicate could be given the answer of a transaction that is then rolled back.
         if row.try_get::<i64, _>("read_uncommitted")? != 0 {
             let value = "ON".to_owned();
-            unsafe_settings.push(UnsafeSetting { name: "read_uncommitted", value, wanted: "OFF" });
+            unsafe_settings.push(UnsafeSetting::new(
+                "read_uncommitted",
+                value,
+                "OFF",
+                "a pragma of the connection",
+            ));
         }
         if row.try_get::<String, _>("file")?.is_empty() {
             return Ok(unsafe_settings);
         }
         if synchronous < 2 {
             let value = if synchronous == 0 { "OFF" } else { "NORMAL" }.to_owned();
-            unsafe_settings.push(UnsafeSetting { name: "synchronous", value, wanted: "FULL" });
+            unsafe_settings.push(UnsafeSetting::new(
+                "synchronous",
+                value,
+                "FULL",
+                "a pragma of the connection",
+            ));
         }
         if matches!(journal.as_str(), "off" | "memory") {
-            unsafe_settings.push(UnsafeSetting { name: "journal_mode", value: journal, wanted: "WAL" });
+            unsafe_settings.push(UnsafeSetting::new(
+                "journal_mode",
+                journal,
+                "WAL",
+                "a pragma of the connection",
+            ));
         }
         Ok(unsafe_settings)
     }

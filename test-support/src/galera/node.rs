@@ -22,7 +22,8 @@ impl Node {
         let folder = place.subfolder(&format!("n{index}"));
         let of = |node: usize, which: usize| ports[4 * node + which];
         let [port, group, state, transfer] = [0, 1, 2, 3].map(|which| of(index, which));
-        let members = (0..NODES).map(|node| format!("127.0.0.1:{}", of(node, 1))).collect::<Vec<_>>().join(",");
+        let members =
+            (0..NODES).map(|node| format!("127.0.0.1:{}", of(node, 1))).collect::<Vec<_>>().join(",");
         let at = folder.display();
         let provider = provider.display();
         // A member that is silent is given up after two seconds, not five, so that a test need not wait.
@@ -113,7 +114,8 @@ evs.inactive_timeout=PT4S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=
     /// The number of the last transaction that a recovery has found in the data.
     pub(super) fn recovered_position(&self) -> i64 {
         let log = fs::read_to_string(self.recovery_log()).expect("a recovery writes a log");
-        let line = log.lines().rfind(|line| line.contains("Recovered position:")).expect("it names the position");
+        let line =
+            log.lines().rfind(|line| line.contains("Recovered position:")).expect("it names the position");
         let number = line.rsplit(':').next().expect("a line has an end").split([',', ' ']).next();
         number.and_then(|number| number.trim().parse().ok()).expect("the position ends with a number")
     }

@@ -137,8 +137,21 @@ pub(super) const PROBE: &str = concat!(
 
 /// The settings of this very session, as far as the server knows them.
 pub(super) const SETTINGS: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit', \
-     'innodb_doublewrite', 'innodb_flush_log_at_trx_commit', 'log_bin', 'read_only', 'sql_mode', 'sync_binlog', \
-     'transaction_isolation', 'transaction_read_only', 'tx_isolation', 'tx_read_only', 'wsrep_dirty_reads', 'wsrep_on', 'wsrep_sync_wait')";
+     'innodb_doublewrite', 'innodb_flush_log_at_trx_commit', 'log_bin', 'read_only', 'rpl_semi_sync_master_enabled', \
+     'rpl_semi_sync_master_timeout', 'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_timeout', 'sql_mode', \
+     'sync_binlog', 'transaction_isolation', 'transaction_read_only', 'tx_isolation', 'tx_read_only', \
+     'wsrep_dirty_reads', 'wsrep_on', 'wsrep_sync_wait')";
+
+/// Whether semi-synchronous replication holds right now; it turns itself off when a replica is too slow.
+pub(super) const SEMI_SYNC: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_status', \
+     'Rpl_semi_sync_source_status')";
+
+/// Whether the session is on a Galera node, and for what it waits.
+pub(super) const WAITS: &str =
+    "SHOW SESSION VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_sync_wait')";
+
+/// Every statement waits until this node has what the others had committed before.
+pub(super) const WAIT: &str = "SET SESSION wsrep_sync_wait = 7";
 
 /// Only one engine has transactions that hold what is promised.
 pub(super) const ENGINE: &str = "SELECT CAST(ENGINE AS CHAR) FROM information_schema.TABLES \

@@ -17,7 +17,7 @@ impl Inspect for Postgres {
     async fn applied(conn: &mut PgConnection) -> StoreResult<Option<Vec<i64>>> {
         match sqlx::query_scalar(sql::APPLIED).fetch_all(conn).await {
             Ok(versions) => Ok(Some(versions)),
-            Err(error) if super::code(&error).as_deref() == Some("42P01") => Ok(None),
+            Err(error) if super::fault::code(&error).as_deref() == Some("42P01") => Ok(None),
             Err(error) => Err(error),
         }
     }

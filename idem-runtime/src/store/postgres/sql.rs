@@ -87,7 +87,7 @@ pub(super) const PROBE: &str = concat!(
 /// The settings of this very session, since a role's own override the server's.
 pub(super) const SETTINGS: &str = "SELECT current_setting('synchronous_commit') AS synchronous_commit, \
      current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes, \
-     current_setting('transaction_read_only') AS transaction_read_only";
+     current_setting('transaction_read_only') AS transaction_read_only, pg_is_in_recovery() AS in_recovery";
 
 /// Takes no lock: whatever it shows is committed.
 pub(super) const READ: &str = concat!("SELECT ", columns!(), " FROM idempotency_records WHERE ", by_key!());
