@@ -1,0 +1,13 @@
+//! Databases of more than one machine: whatever fails, an acknowledged answer is found and an effect is there once.
+//!
+//! The tests start their own clusters. `IDEM_TEST_ROUNDS` repeats the faults, for a longer run.
+#![cfg(any(feature = "mysql", feature = "postgres"))]
+
+#[cfg(feature = "mysql")]
+mod galera;
+mod load;
+
+/// How often each fault is injected.
+pub(crate) fn rounds() -> usize {
+    std::env::var("IDEM_TEST_ROUNDS").map_or(1, |rounds| rounds.parse().expect("a number of rounds"))
+}
