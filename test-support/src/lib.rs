@@ -18,3 +18,5 @@ pub mod proxy;
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "postgres")]
+pub mod standbys;

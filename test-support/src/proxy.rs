@@ -54,6 +54,7 @@ struct Shared {
     held: Mutex<Vec<oneshot::Sender<Held>>>,
     latency: Mutex<Duration>,
     refusing: watch::Sender<bool>,
+    upstream: Mutex<SocketAddr>,
 }
 
 /// How the wait of a held commit ends.
@@ -112,8 +113,9 @@ impl Proxy {
             held: Mutex::default(),
             latency: Mutex::default(),
             refusing: watch::Sender::new(false),
+            upstream: Mutex::new(upstream),
         });
-        let accepting = tokio::spawn(accept(listener, upstream, Arc::clone(&shared), speaks));
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared), speaks));
         Self { address, shared, accepting }
     }
 
@@ -121,6 +123,11 @@ impl Proxy {
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Passes new connections on to another server, as whoever watches over a cluster does after a fail-over.
+    pub fn lead_to(&self, upstream: SocketAddr) {
+        *lock(&self.shared.upstream) = upstream;
     }
 
     /// Makes the next fitting message fail; takes the place of a fault that has not struck yet.
@@ -209,7 +216,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>, speaks: Speaks) {
+async fn accept(listener: TcpListener, shared: Arc<Shared>, speaks: Speaks) {
     let mut refusing = shared.refusing.subscribe();
     let mut connections = JoinSet::new();
     loop {
@@ -219,6 +226,7 @@ async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>
                 // While refusing, the client is accepted and dropped: giving up the port could lose it.
                 if !*refusing.borrow() {
                     let shared = Arc::clone(&shared);
+                    let upstream = *lock(&shared.upstream);
                     connections.spawn(async move {
                         let Ok(mut server) = TcpStream::connect(upstream).await else { return };
                         match speaks {

@@ -33,7 +33,7 @@ datadir={at}/data
 tmpdir={at}
 socket={at}/socket
 pid-file={at}/pid
-log-error={at}/log
+log-error={at}/log.err
 port={port}
 bind-address=127.0.0.1
 skip-name-resolve
@@ -96,7 +96,7 @@ evs.inactive_timeout=PT4S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=
     /// When the server has ended; with the end of its log.
     pub(super) fn assert_runs(&mut self) {
         if self.process.as_mut().is_none_or(Process::has_ended) {
-            let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            let log = fs::read_to_string(self.folder.join("log.err")).unwrap_or_default();
             let last: Vec<&str> = log.lines().rev().take(20).collect();
             panic!("the node has ended: {:#?}", last.into_iter().rev().collect::<Vec<_>>());
         }
@@ -104,7 +104,7 @@ evs.inactive_timeout=PT4S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=
 
     /// Where a recovery writes the position that it found.
     fn recovery_log(&self) -> PathBuf {
-        self.folder.join("recovery")
+        self.folder.join("recovery.err")
     }
 
     pub(super) fn recovery_argument(&self) -> String {

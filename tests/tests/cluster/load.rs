@@ -100,6 +100,8 @@ impl<F: Fixture> Load<F> {
                 let mut number = 0;
                 while load.insist(client % load.guards.len(), &format!("{name}-{number}"), &stop).await {
                     number += 1;
+                    // Enough for every fault to meet some, and not so many that the check takes long.
+                    tokio::time::sleep(Duration::from_millis(30)).await;
                 }
             });
         }

@@ -6,6 +6,8 @@
 #[cfg(feature = "mysql")]
 mod galera;
 mod load;
+#[cfg(feature = "postgres")]
+mod standbys;
 
 /// How often each fault is injected.
 pub(crate) fn rounds() -> usize {
