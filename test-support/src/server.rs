@@ -125,7 +125,8 @@ pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
 /// When it is missing: a test that needs it fails and is never skipped.
 pub(crate) fn program(name: &str, package: &str, folders: &[PathBuf]) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(folders.iter().cloned());
+    // Those of Debian first: on the path it has wrappers of the same names.
+    let folders = folders.iter().cloned().chain(std::env::split_paths(&path));
     folders.map(|folder| folder.join(name)).find(|file| file.is_file()).unwrap_or_else(|| {
         panic!("{name} is missing, and this test needs it: `apt-get install {package}`, as `cargo xtask test` does")
     })

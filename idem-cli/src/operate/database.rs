@@ -102,6 +102,11 @@ impl<S: Inspect> fmt::Display for Database<'_, S> {
 }
 
 impl<S: Inspect> Database<'_, S> {
+    /// Another database of the same kind.
+    pub(super) fn beside(url: &DatabaseUrl) -> Database<'_, S> {
+        Database { url, store: PhantomData }
+    }
+
     /// A pool of one connection, for what takes a pool.
     pub(super) async fn pool(&self) -> Result<sqlx::Pool<S>, Error> {
         let options = PoolOptions::<S>::new().max_connections(1).acquire_timeout(PATIENCE);

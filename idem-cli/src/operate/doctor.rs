@@ -1,5 +1,7 @@
 //! `idem doctor`: what in a database would break a promise, or soon will.
 
+mod nodes;
+
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +10,7 @@ use idem_runtime::store::{Capacity, ConnectionOf, Due, Inspect};
 use serde::Serialize;
 
 use super::Error;
-use super::database::{Database, Job, Target};
+use super::database::{Database, DatabaseUrl, Job, Target};
 use super::json::{document, wanted};
 use super::migrate::{names, pending};
 use super::outbox;
@@ -20,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   idem doctor
   idem doctor --pool-size 20 --instances 8    do all pools together fit into the server?
+  idem doctor --node mysql://shop@node2/shop --node mysql://shop@node3/shop    do the nodes of a cluster agree?
   idem doctor --json | jq '.findings[].message'
 
 Settings are those of the user in the URL, so give that of the application. What a connection sets for itself,
@@ -43,6 +46,12 @@ pub struct Args {
     /// How many instances of the application there are.
     #[arg(long, default_value_t = 1)]
     instances: u32,
+    /// Another node of the same cluster, whose settings and clock are looked at too; may be repeated.
+    #[arg(long = "node", value_name = "URL", hide_env_values = true)]
+    nodes: Vec<DatabaseUrl>,
+    /// The shortest lease of the application: the clocks of nodes may differ by a tenth of it.
+    #[arg(long, value_name = "SPAN", value_parser = parse, default_value = "30s")]
+    lease: Duration,
     #[command(flatten)]
     target: Target,
 }
@@ -66,7 +75,8 @@ impl Job for Args {
 
     async fn run<S: Inspect>(&self, database: &Database<'_, S>) -> Result<Answer, Error> {
         let mut connection = database.connection().await?;
-        let findings = self.examine(database, &mut connection).await?;
+        let mut findings = self.examine(database, &mut connection).await?;
+        findings.extend(self.compare_nodes(database, &mut connection).await?);
         let outcome = if findings.is_empty() { Outcome::Clean } else { Outcome::Denied };
         let text = if wanted(self) { document("doctor", Report { findings })? } else { text(&findings) };
         Ok(Answer { text, outcome })
@@ -193,6 +203,8 @@ mod tests {
             retention: Duration::ZERO,
             pool_size: Some(pool_size),
             instances,
+            nodes: Vec::new(),
+            lease: Duration::ZERO,
             target: Target::of("sqlite:"),
         };
         let server = Some(Capacity { limit: 100, open: 5 });

@@ -75,3 +75,11 @@ async fn an_index_that_the_server_is_told_to_ignore_is_missing_on_mysql() {
     let json = at.idem(&["doctor", "--json"]).ended(1).json();
     assert_eq!(findings(&json), ["schema"], "{json}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_settings_of_another_node_are_looked_at_on_postgres() {
+    let at = At::<idem_tests::OnPostgres>::fresh().await;
+    let node = at.fixture.0.role_with(&[("synchronous_commit", "local")]).await;
+    let json = at.idem(&["doctor", "--node", &node, "--json"]).ended(1).json();
+    assert_eq!(findings(&json), ["settings"], "{json}");
+}

@@ -109,12 +109,39 @@ async fn touched(conn: &mut PgConnection, statement: Statement) -> StoreResult<b
     Ok(statement.execute(conn).await?.rows_affected() == 1)
 }
 
+/// Whether advisory locks are missing or denied, as on CockroachDB.
+fn lacks_locks(error: &sqlx::migrate::MigrateError) -> bool {
+    let sqlx::migrate::MigrateError::Execute(error) = error else { return false };
+    matches!(fault::code(error).as_deref(), Some("42883" | "42501" | "0A000"))
+}
+
+/// Each migration is a transaction that also writes its version under a unique key: of racers one commits, and
+/// the others find it done when they look again.
+async fn migrate_without_lock(pool: &sqlx::PgPool) -> Result<(), sqlx::migrate::MigrateError> {
+    let mut migrator = migrator(MIGRATIONS);
+    migrator.set_locking(false);
+    let mut tries = 5;
+    loop {
+        tries -= 1;
+        match migrator.run(pool).await {
+            Err(error) if tries > 0 => {
+                tracing::debug!(%error, "a migration without a lock is tried again");
+                tokio::time::sleep(Duration::from_millis(200).mul_f64(0.5 + fastrand::f64())).await;
+            }
+            done => return done,
+        }
+    }
+}
+
 impl Store for Postgres {
     const SINGLE_WRITER: bool = false;
     const ANNOUNCES: bool = true;
 
     async fn migrate(pool: &sqlx::Pool<Self>) -> Result<(), sqlx::migrate::MigrateError> {
-        migrator(MIGRATIONS).run(pool).await
+        match migrator(MIGRATIONS).run(pool).await {
+            Err(error) if lacks_locks(&error) => migrate_without_lock(pool).await,
+            done => done,
+        }
     }
 
     async fn has_schema(conn: &mut PgConnection) -> StoreResult<bool> {

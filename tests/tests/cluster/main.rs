@@ -3,9 +3,12 @@
 //! The tests start their own clusters. `IDEM_TEST_ROUNDS` repeats the faults, for a longer run.
 #![cfg(any(feature = "mysql", feature = "postgres"))]
 
+mod errors;
 #[cfg(feature = "mysql")]
 mod galera;
 mod load;
+#[cfg(feature = "postgres")]
+mod stand_in;
 #[cfg(feature = "postgres")]
 mod standbys;
 
