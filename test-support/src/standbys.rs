@@ -199,7 +199,7 @@ wal_retrieve_retry_interval = 200ms
     async fn accepts(&mut self, index: usize) {
         let log = self.place.path().join(format!("s{index}.log"));
         until(&format!("server {index} starts"), async || {
-            let ended = self.servers[index].as_mut().is_none_or(Process::has_ended);
+            let ended = self.servers[index].as_mut().is_none_or(|server| server.has_ended().is_some());
             assert!(!ended, "server {index} has ended: {}", fs::read_to_string(&log).unwrap_or_default());
             self.number(index, "SELECT 1::bigint").await
         })

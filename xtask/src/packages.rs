@@ -38,6 +38,8 @@ const NEEDS: &[Need] = &[
         what: "libfaketime, for processes with a wrong clock",
         packages: &["libfaketime"],
         is_there: || faketime().is_some(),
+    },
+    Need {
         what: "Galera and what its nodes copy their data with, for the cluster of the tests",
         packages: &["galera-4", "rsync"],
         is_there: || on_path("rsync").is_some() && Path::new("/usr/lib/galera/libgalera_smm.so").is_file(),

@@ -53,7 +53,7 @@ pub(crate) fn idem(url: &str, arguments: &[&str]) -> Ran {
 
 /// A database with the tables and no records.
 pub(crate) struct At<F: Fixture> {
-    fixture: F,
+    pub(crate) fixture: F,
     pub(crate) pool: Pool<F::S>,
 }
 

@@ -95,7 +95,7 @@ evs.inactive_timeout=PT4S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=
     /// # Panics
     /// When the server has ended; with the end of its log.
     pub(super) fn assert_runs(&mut self) {
-        if self.process.as_mut().is_none_or(Process::has_ended) {
+        if self.process.as_mut().is_none_or(|process| process.has_ended().is_some()) {
             let log = fs::read_to_string(self.folder.join("log.err")).unwrap_or_default();
             let last: Vec<&str> = log.lines().rev().take(20).collect();
             panic!("the node has ended: {:#?}", last.into_iter().rev().collect::<Vec<_>>());

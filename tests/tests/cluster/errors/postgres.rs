@@ -5,12 +5,13 @@ use std::str::FromStr;
 use idem_runtime::store::Fault;
 use idem_tests::{Fixture, OnPostgres};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{Connection, PgConnection, Postgres};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres};
 
 use super::is;
 
 async fn run(connection: &mut PgConnection, sql: &str) {
-    OnPostgres::execute(connection, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let done = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection).await;
+    done.unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
 async fn fails(connection: &mut PgConnection, sql: &str, code: &str, fault: Fault) {
