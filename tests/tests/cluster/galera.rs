@@ -53,7 +53,8 @@ async fn an_answer_that_a_galera_node_acknowledged_survives_its_faults_and_no_ef
     errors::each_error_of_a_cluster_is_what_the_table_says(&cluster, &load).await;
     errors::a_commit_that_lost_its_certification_has_kept_nothing(&load).await;
     for round in 0..rounds() {
-        zombie::a_zombie_on_a_node_that_was_frozen_cannot_complete(&cluster, &load, round).await;
+        let zombie = zombie::a_zombie_on_a_node_that_was_frozen_cannot_complete(&cluster, &load, round);
+        Box::pin(zombie).await;
         every_key_has_one_effect_while_nodes_fail(&mut cluster, &load, round).await;
         nothing_runs_without_quorum_and_nothing_is_lost_with_all_nodes(&mut cluster, &load, round).await;
     }

@@ -68,7 +68,7 @@ impl<F: Fixture> Load<F> {
         while !stop.load(Ordering::SeqCst) {
             match self.ask(node, name).await {
                 Ok(outcome) => {
-                    self.acknowledged(name, outcome.into_value());
+                    self.acknowledged(name, outcome.value());
                     return true;
                 }
                 Err(error) => assert!(error.is_retryable(), "{name} at node {node}: {error:?}"),
@@ -79,10 +79,10 @@ impl<F: Fixture> Load<F> {
         false
     }
 
-    fn acknowledged(&self, name: &str, answer: String) {
+    fn acknowledged(&self, name: &str, answer: &str) {
         let mut asked = self.asked.lock().unwrap();
-        let told = asked.entry(name.to_owned()).or_default().get_or_insert_with(|| answer.clone());
-        assert_eq!(*told, answer, "two clients of {name} were told different things");
+        let told = asked.entry(name.to_owned()).or_default().get_or_insert_with(|| answer.to_owned());
+        assert_eq!(told, answer, "two clients of {name} were told different things");
     }
 
     fn acknowledgements(&self) -> usize {
