@@ -44,7 +44,7 @@ async fn a_sqlite_connection_that_does_not_flush_each_commit_is_refused_unless_a
             .unwrap();
         let refused = sqlite::Guard::builder(pool.clone()).migrate().build().await.unwrap_err();
         assert_eq!(named(refused), ("synchronous", value.to_owned()));
-        sqlite::Guard::builder(pool.clone()).allow_unsafe_settings().build().await.unwrap();
+        sqlite::Guard::builder(pool.clone()).migrate().allow_unsafe_settings().build().await.unwrap();
         pool.close().await;
     }
 }
@@ -56,7 +56,7 @@ async fn a_sqlite_connection_that_reads_what_is_not_committed_is_refused_unless_
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
     let refused = sqlite::Guard::builder(pool.clone()).migrate().build().await.unwrap_err();
     assert_eq!(named(refused), ("read_uncommitted", "ON".to_owned()));
-    sqlite::Guard::builder(pool).allow_unsafe_settings().build().await.unwrap();
+    sqlite::Guard::builder(pool).migrate().allow_unsafe_settings().build().await.unwrap();
 }
 
 #[cfg(feature = "postgres")]

@@ -82,8 +82,8 @@ fn semi_synchronous_replication_must_not_turn_itself_off() {
             found.iter().map(|setting| setting.name.to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(at("4294967295", "ON", "1"), [""; 0]);
-        assert_eq!(at("10000", "ON", "1"), [timeout.clone()]);
-        assert_eq!(at("4294967295", "OFF", "1"), [status.clone()]);
+        assert_eq!(at("10000", "ON", "1"), std::slice::from_ref(&timeout));
+        assert_eq!(at("4294967295", "OFF", "1"), std::slice::from_ref(&status));
         assert_eq!(at("4294967295", "ON", "100"), ["sync_binlog"]);
     }
 }
