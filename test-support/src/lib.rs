@@ -11,6 +11,8 @@ pub mod mysql;
 #[cfg(feature = "nats")]
 pub mod nats;
 #[cfg(feature = "postgres")]
+pub mod patroni;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod process;
 pub mod proxy;

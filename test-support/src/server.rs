@@ -8,7 +8,9 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::geteuid;
+#[cfg(feature = "postgres")]
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::process::Command;
 use uuid::Uuid;
@@ -55,6 +57,12 @@ impl Place {
         self.give(file);
     }
 
+    /// A fresh file that takes what a program complains of.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn log(&self, name: &str) -> fs::File {
+        fs::File::create(self.path().join(format!("{name}.log"))).expect("a log can be made")
+    }
+
     fn give(&self, path: &Path) {
         if let Some((user, group)) = self.owner {
             chown(path, Some(user), Some(group)).expect("root gives a file away");
@@ -63,11 +71,21 @@ impl Place {
 
     /// A command of the server's user, without any variable of ours; the kernel kills it should we be killed.
     pub(crate) fn command(&self, program: &Path) -> Command {
+        self.command_with(&["--pdeathsig", "KILL"], program)
+    }
+
+    /// The same without the kernel's help, for what has something to do when we are gone.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn plain_command(&self, program: &Path) -> Command {
+        self.command_with(&[], program)
+    }
+
+    fn command_with(&self, options: &[&str], program: &Path) -> Command {
         let mut command = Command::new("setpriv");
         if let Some((user, group)) = self.owner {
             command.args(["--reuid", &user.to_string(), "--regid", &group.to_string(), "--clear-groups"]);
         }
-        command.args(["--pdeathsig", "KILL"]).arg(program).current_dir(self.path()).process_group(0);
+        command.args(options).arg("--").arg(program).current_dir(self.path()).process_group(0);
         let path = std::env::var("PATH").unwrap_or_default();
         command.env_clear().env("PATH", format!("{path}:/usr/sbin:/usr/bin:/sbin:/bin"));
         command
@@ -133,12 +151,42 @@ pub(crate) fn program(name: &str, package: &str, folders: &[PathBuf]) -> PathBuf
 }
 
 /// Ends a process of ours and its children at once, as the loss of their machine would.
+#[cfg(feature = "postgres")]
 pub(crate) fn kill_with_children(pid: i32) {
+    signal_with_children(pid, Signal::KILL);
+}
+
+/// Sends a signal to a process of ours and to its children.
+#[cfg(feature = "postgres")]
+pub(crate) fn signal_with_children(pid: i32, sent: Signal) {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    for pid in std::iter::once(pid).chain(children).filter_map(Pid::from_raw) {
-        let _ = kill_process(pid, Signal::KILL);
+    signal(pid, sent);
+    for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+        signal(child, sent);
     }
+}
+
+/// Sends a signal to a process of ours, which may have ended.
+#[cfg(feature = "postgres")]
+pub(crate) fn signal(pid: i32, sent: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, sent);
+    }
+}
+
+/// The folder of the newest PostgreSQL that Debian has installed, or of the one on the path.
+///
+/// # Panics
+/// When there is none.
+#[cfg(feature = "postgres")]
+pub(crate) fn postgres_programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let newest = versions.map(|entry| entry.path()).max_by_key(|path| number(path));
+    let folders: Vec<PathBuf> = newest.map(|folder| folder.join("bin")).into_iter().collect();
+    let found = program("pg_basebackup", "postgresql", &folders);
+    let found = fs::canonicalize(found).expect("the program is there");
+    found.parent().expect("a file has a folder").to_owned()
 }
 
 /// The user of that name in `/etc/passwd`, with its group.

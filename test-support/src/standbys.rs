@@ -2,18 +2,17 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use rustix::process::Signal;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{AssertSqlSafe, Connection};
 
 use crate::process::Process;
-use crate::server::{Place, free_ports, kill_with_children, program, run, until};
+use crate::server::{Place, free_ports, kill_with_children, postgres_programs, run, signal, until};
 
 /// The number of servers.
 pub const SERVERS: usize = 3;
-
-const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 
 /// A running cluster; its servers end when the value is dropped. Servers are counted from 0, the first primary.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ impl Standbys {
     /// # Panics
     /// When the package `postgresql` is missing, or a server does not start.
     pub async fn start() -> Self {
-        let programs = programs();
+        let programs = postgres_programs();
         let place = Place::of("postgres");
         let (servers, ports) = ((0..SERVERS).map(|_| None).collect(), free_ports());
         let mut cluster = Self { servers, ports, primary: 0, programs, place };
@@ -92,6 +91,21 @@ impl Standbys {
         let mut primary = self.servers[self.primary].take().expect("the primary runs");
         kill_with_children(primary.id());
         primary.wait().await;
+    }
+
+    /// Freezes what sends the primary's commits to the standbys, which get nothing from now on.
+    ///
+    /// # Panics
+    /// When nothing does.
+    pub async fn stop_sending(&self) {
+        let options = self.options(self.primary);
+        let mut connection = PgConnection::connect_with(&options).await.expect("the primary lets us in");
+        let senders = sqlx::query_scalar("SELECT pid FROM pg_stat_replication").fetch_all(&mut connection);
+        let senders: Vec<i32> = senders.await.expect("a superuser sees them");
+        assert_eq!(senders.len(), SERVERS - 1);
+        for sender in senders {
+            signal(sender, Signal::STOP);
+        }
     }
 
     /// Promotes the standby that has received most, lets the other one follow it, and waits until it does.
@@ -190,9 +204,7 @@ wal_retrieve_retry_interval = 200ms
     fn spawn(&mut self, index: usize) {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data(index));
-        let log =
-            fs::File::create(self.place.path().join(format!("s{index}.log"))).expect("a log can be made");
-        command.stderr(log);
+        command.stderr(self.place.log(&format!("s{index}")));
         self.servers[index] = Some(Process::start(command));
     }
 
@@ -214,15 +226,4 @@ impl Drop for Standbys {
             kill_with_children(server.id());
         }
     }
-}
-
-/// The folder of the newest version that Debian has installed, or of the one on the path.
-fn programs() -> PathBuf {
-    let versions = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten();
-    let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
-    let newest = versions.map(|entry| entry.path()).max_by_key(|path| number(path));
-    let folders: Vec<PathBuf> = newest.map(|folder| folder.join("bin")).into_iter().collect();
-    let found = program("pg_basebackup", "postgresql", &folders);
-    let found = fs::canonicalize(found).expect("the program is there");
-    found.parent().expect("a file has a folder").to_owned()
 }

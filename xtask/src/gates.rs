@@ -59,8 +59,9 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         bill_of_materials(),
         // As the README has it.
         cargo("quickstart on SQLite", "run -p quickstart -- --demo"),
-        // What follows runs as it was built for the tests; built alone, each would be compiled a second time.
-        cargo("programs", "build --workspace --all-features --bins"),
+        // What follows runs as it was built for the tests: without them, and their features of other crates, all of it would
+        // be compiled a second time.
+        cargo("programs", "build --workspace --all-features --all-targets"),
         program("payments", "payments", "--demo"),
         program("uploads", "uploads", "--demo"),
         program("webhooks", "webhooks", "--demo"),

@@ -44,6 +44,14 @@ const NEEDS: &[Need] = &[
         packages: &["galera-4", "rsync"],
         is_there: || on_path("rsync").is_some() && Path::new("/usr/lib/galera/libgalera_smm.so").is_file(),
     },
+    Need {
+        what: "Patroni, etcd and HAProxy, for the cluster that decides on its own who is the primary",
+        packages: &["patroni", "python3-etcd", "etcd-server", "haproxy"],
+        is_there: || {
+            let haproxy = on_path("haproxy").is_some() || is_program(Path::new("/usr/sbin/haproxy"));
+            haproxy && on_path("patroni").is_some() && on_path("etcd").is_some()
+        },
+    },
 ];
 
 /// Installs what is missing by apt-get, and says so before.

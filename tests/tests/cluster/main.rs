@@ -8,6 +8,8 @@ mod errors;
 mod galera;
 mod load;
 #[cfg(feature = "postgres")]
+mod patroni;
+#[cfg(feature = "postgres")]
 mod stand_in;
 #[cfg(feature = "postgres")]
 mod standbys;

@@ -60,3 +60,32 @@ async fn a_standby_is_refused_by_name(cluster: &Standbys) {
         assert_eq!(settings.iter().map(|setting| setting.name).collect::<Vec<_>>(), ["pg_is_in_recovery"]);
     }
 }
+
+/// What the refusal of the setting is for, and that the suite above could fail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_no_standby_has_is_lost_by_a_fail_over() {
+    let mut cluster = Standbys::start().await;
+    let options = cluster.options(0);
+    let pool = PgPoolOptions::new().connect_with(options.clone()).await.unwrap();
+    Postgres::migrate(&pool).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE effects (name text NOT NULL)").execute(&pool).await.unwrap();
+    let safe = Guard::builder(pool).build().await.unwrap();
+    let options = options.options([("synchronous_commit", "local")]);
+    let pool = PgPoolOptions::new().connect_with(options).await.unwrap();
+    assert!(matches!(Guard::builder(pool.clone()).build().await, Err(BuildError::UnsafeSettings(_))));
+    let hasty = Guard::builder(pool).allow_unsafe_settings().build().await.unwrap();
+    let load = Load::<OnPostgres>::on(vec![safe, hasty]);
+    let kept = load.ask(0, "kept").await.unwrap();
+    cluster.stop_sending().await;
+    let lost = load.ask(1, "lost").await.unwrap();
+
+    cluster.kill_primary().await;
+    cluster.promote().await;
+
+    let pool = PgPoolOptions::new().connect_with(cluster.options(cluster.primary())).await.unwrap();
+    let load = Load::<OnPostgres>::on(vec![Guard::builder(pool).build().await.unwrap()]);
+    assert_eq!(load.ask(0, "kept").await.unwrap().value(), kept.value());
+    let ran_again = load.ask(0, "lost").await.unwrap();
+    assert!(!ran_again.is_replay());
+    assert_ne!(ran_again.value(), lost.value());
+}
