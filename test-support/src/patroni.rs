@@ -187,11 +187,6 @@ listen primary
         self.nodes[server].signal_watcher(Signal::STOP);
     }
 
-    /// Lets it go on.
-    pub fn thaw_watcher(&self, server: usize) {
-        self.nodes[server].signal_watcher(Signal::CONT);
-    }
-
     async fn execute(&self, sql: &str) {
         let primary = self.a_primary_other_than(None).await;
         let [port, _] = self.nodes[primary].ports();

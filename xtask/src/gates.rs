@@ -62,6 +62,7 @@ pub(crate) fn all(root: &Path, database_url: &str, mysql_url: &str) -> Result<Ve
         // What follows runs as it was built for the tests: without them, and their features of other crates, all of it would
         // be compiled a second time.
         cargo("programs", "build --workspace --all-features --all-targets"),
+        program("faults, quick", "xtask", "faults --quick --built"),
         program("payments", "payments", "--demo"),
         program("uploads", "uploads", "--demo"),
         program("webhooks", "webhooks", "--demo"),

@@ -117,10 +117,10 @@ impl<F: Fixture> Load<F> {
     /// Waits until that many keys more are acknowledged.
     ///
     /// # Panics
-    /// When nobody is served for a minute.
+    /// When too few are served within two minutes.
     pub(crate) async fn more_acknowledgements(&self, number: usize) {
         let wanted = self.acknowledgements() + number;
-        for _ in 0..6_000 {
+        for _ in 0..12_000 {
             if self.acknowledgements() >= wanted {
                 return;
             }
