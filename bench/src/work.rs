@@ -25,6 +25,8 @@ pub(crate) trait Work: Send + Sync + 'static {
     fn floor(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// The order in a guard's transaction.
     fn guarded(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
+    /// The same by one of the other processes, which is unlikely to have met the key.
+    fn elsewhere(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// The order on a connection of its own, in external mode.
     fn external(&self, key: &str) -> impl Future<Output = Result<u64, Error>> + Send;
     /// What the cheapest replay could be.
@@ -37,6 +39,8 @@ pub(crate) trait Work: Send + Sync + 'static {
     fn number(&self, sql: &str) -> impl Future<Output = Result<i64, Error>> + Send;
     /// The hash of the request of `guarded` with this key, which has been answered.
     fn hash(&self, key: &str) -> impl Future<Output = Result<String, Error>> + Send;
+    /// Stands for so many other processes, each with a guard of its own.
+    fn spread(&mut self, processes: usize) -> impl Future<Output = Result<(), Error>> + Send;
     /// Starts the maintenance.
     fn maintain(&self, maintenance: Maintenance) -> MaintenanceHandle;
     /// How to write statements for this database.
@@ -45,6 +49,7 @@ pub(crate) trait Work: Send + Sync + 'static {
 
 struct Shop<S: Store> {
     guard: IdempotencyMutationGuard<S>,
+    others: Vec<IdempotencyMutationGuard<S>>,
     policy: Policy,
     waiting: Policy,
     /// Writers of SQLite take turns without the guard too, or the comparison would be with lock errors.
@@ -57,7 +62,7 @@ async fn shop<S: Store>(pool: sqlx::Pool<S>, writers: usize) -> Result<Shop<S>, 
     let guard = IdempotencyMutationGuard::builder(pool).migrate().build().await?;
     let policy = Policy::new("orders.create")?;
     let waiting = policy.clone().wait(std::time::Duration::from_secs(30));
-    Ok(Shop { guard, policy, waiting, turns: Semaphore::new(writers) })
+    Ok(Shop { guard, others: Vec::new(), policy, waiting, turns: Semaphore::new(writers) })
 }
 
 /// A file with WAL and full synchronisation.
@@ -149,7 +154,12 @@ macro_rules! work {
             }
 
             async fn guarded(&self, key: &str) -> Result<u64, Error> {
-                self.order(&self.policy, key).await
+                self.order(&self.guard, &self.policy, key).await
+            }
+
+            async fn elsewhere(&self, key: &str) -> Result<u64, Error> {
+                let guard = fastrand::choice(&self.others).ok_or("no other processes")?;
+                self.order(guard, &self.policy, key).await
             }
 
             async fn external(&self, key: &str) -> Result<u64, Error> {
@@ -171,7 +181,7 @@ macro_rules! work {
             }
 
             async fn storm(&self, key: &str) -> Result<u64, Error> {
-                let twins = (0..16).map(|_| Box::pin(self.order(&self.waiting, key)));
+                let twins = (0..16).map(|_| Box::pin(self.order(&self.guard, &self.waiting, key)));
                 for outcome in futures_util::future::join_all(twins).await {
                     outcome?;
                 }
@@ -193,6 +203,14 @@ macro_rules! work {
                 Ok(self.guard.read(&key).await?.ok_or("no such record")?.record.request_hash)
             }
 
+            async fn spread(&mut self, processes: usize) -> Result<(), Error> {
+                for _ in 0..processes {
+                    let builder = IdempotencyMutationGuard::builder(self.guard.pool().clone());
+                    self.others.push(builder.build().await?);
+                }
+                Ok(())
+            }
+
             fn maintain(&self, maintenance: Maintenance) -> MaintenanceHandle {
                 self.guard.spawn_maintenance(maintenance)
             }
@@ -203,9 +221,14 @@ macro_rules! work {
         }
 
         impl Shop<$database> {
-            async fn order(&self, policy: &Policy, key: &str) -> Result<u64, Error> {
-                let request = self.guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new(key)?);
-                self.guard
+            async fn order(
+                &self,
+                guard: &IdempotencyMutationGuard<$database>,
+                policy: &Policy,
+                key: &str,
+            ) -> Result<u64, Error> {
+                let request = guard.request(Scope::new("acme", "user-7")?, IdempotencyKey::new(key)?);
+                guard
                     .run(policy, request.of("book")?, async |mutation: &mut Mutation<$database>| {
                         sqlx::query(ORDER).execute(&mut **mutation).await.map_err(|_| IdemError::Lost)?;
                         Ok::<_, IdemError>(Success::new(String::from("ordered")))

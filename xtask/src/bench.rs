@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
+use crate::server::BUFFERS;
 use crate::{Result, mariadb, packages, postgres};
 
 /// What to measure and where to put it.
@@ -30,7 +31,7 @@ enum Part {
     /// Measure a load with and without the maintenance in the background, and what ten cycles leave.
     Maintenance(Short),
     /// Measure claims and replays among few and many records; takes up to 12 GB of disk.
-    Growth(Short),
+    Growth(Growth),
     /// Measure events per second against a bare loop, and how a long backlog drains.
     Outbox(Short),
 }
@@ -45,21 +46,42 @@ struct Short {
     only: Vec<String>,
 }
 
+#[derive(Debug, clap::Args)]
+struct Growth {
+    #[command(flatten)]
+    short: Short,
+    /// Buffers of so many megabytes instead of a quarter of the memory.
+    #[arg(long, value_name = "MEGABYTES")]
+    buffers: Option<u64>,
+}
+
+/// A quarter of this machine's memory in megabytes, which PostgreSQL's manual gives as the start for its buffers.
+fn quarter_of_the_memory() -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo")?;
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.strip_suffix("kB"));
+    let kilobytes: u64 = total.ok_or("/proc/meminfo has no MemTotal")?.trim().parse()?;
+    Ok(kilobytes / 4096)
+}
+
 /// Runs the benchmark; whether it ended well.
 pub(crate) async fn run(root: &Path, options: &Options) -> Result<bool> {
     packages::install_missing().await?;
     let part = match &options.part {
         Some(Part::Compile(options)) => return compile::run(root, options).await,
         Some(Part::Maintenance(short)) => Some(("maintenance", short)),
-        Some(Part::Growth(short)) => Some(("growth", short)),
+        Some(Part::Growth(growth)) => Some(("growth", &growth.short)),
         Some(Part::Outbox(short)) => Some(("outbox", short)),
         None => None,
     };
-    let server = postgres::Server::start().await?;
+    let buffers = match &options.part {
+        Some(Part::Growth(Growth { buffers, .. })) => buffers.map_or_else(quarter_of_the_memory, Ok)?,
+        _ => BUFFERS,
+    };
+    let server = postgres::Server::with_buffers(buffers).await?;
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root).args(["run", "--release", "--package", "idem-bench", "--"]);
     command.args(["--postgres", &server.url()]);
-    let mysql = if part.is_some() { Some(mariadb::Server::start().await?) } else { None };
+    let mysql = if part.is_some() { Some(mariadb::Server::with_buffers(buffers).await?) } else { None };
     if let (Some((part, short)), Some(server)) = (part, &mysql) {
         command.args([part, "--mysql", &server.url()]);
         if !short.only.is_empty() {

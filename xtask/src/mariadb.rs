@@ -10,14 +10,13 @@ use tempfile::TempDir;
 
 use crate::Result;
 use crate::packages::{is_program, on_path};
-use crate::server::{Owner, Process, Stop, command, data_folder, free_ports};
+use crate::server::{BUFFERS, Owner, Process, Stop, command, data_folder, free_ports};
 
 const SETTINGS: &[&str] = &[
     "--bind-address=127.0.0.1",
     "--skip-networking=0",
     "--skip-name-resolve",
     "--max-connections=400",
-    "--innodb-buffer-pool-size=128M",
 ];
 const STOP: &[Signal] = &[Signal::TERM, Signal::KILL];
 /// Where Debian keeps the server program, which may be on no PATH of a user.
@@ -33,12 +32,18 @@ pub(crate) struct Server {
     program: PathBuf,
     owner: Option<Owner>,
     port: u16,
+    buffers: u64,
     folder: TempDir,
 }
 
 impl Server {
     /// Makes the data folder, starts the server and waits until it accepts connections.
     pub(crate) async fn start() -> Result<Self> {
+        Self::with_buffers(BUFFERS).await
+    }
+
+    /// The same with so many megabytes of buffer pool.
+    pub(crate) async fn with_buffers(buffers: u64) -> Result<Self> {
         let programs =
             programs().ok_or("the MariaDB programs (mariadbd, mariadb-install-db) were not found")?;
         let owner = Owner::needed("mysql")?;
@@ -54,7 +59,7 @@ impl Server {
                 format!("mariadb-install-db failed: {}", String::from_utf8_lossy(&output.stderr)).into()
             );
         }
-        let mut server = Self { process: None, program: programs.server, owner, port: 0, folder };
+        let mut server = Self { process: None, program: programs.server, owner, port: 0, buffers, folder };
         for port in free_ports().take(5) {
             server.port = port;
             if server.launch().await? {
@@ -79,6 +84,7 @@ impl Server {
         let mut mariadbd = command(&self.program, self.owner, folder, "TERM");
         mariadbd.args(["--no-defaults", &format!("--datadir={}", folder.join("data").display())]);
         mariadbd.arg(format!("--port={}", self.port)).args(SETTINGS);
+        mariadbd.arg(format!("--innodb-buffer-pool-size={}M", self.buffers));
         mariadbd.arg(format!("--socket={}", folder.join("socket").display()));
         mariadbd.arg(format!("--pid-file={}", folder.join("pid").display()));
         let file = File::create(&log)?;

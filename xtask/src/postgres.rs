@@ -10,14 +10,13 @@ use tempfile::TempDir;
 
 use crate::Result;
 use crate::packages::{is_program, on_path};
-use crate::server::{Owner, Process, Stop, command, data_folder, free_ports};
+use crate::server::{BUFFERS, Owner, Process, Stop, command, data_folder, free_ports};
 
 /// Where Debian keeps the server programs, which are on no PATH.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 const SETTINGS: &[&str] = &[
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
-    "shared_buffers=128MB",
     "max_connections=200",
 ];
 /// Fast shutdown first, then the one that waits for nobody.
@@ -33,12 +32,18 @@ pub(crate) struct Server {
     programs: PathBuf,
     owner: Option<Owner>,
     port: u16,
+    buffers: u64,
     folder: TempDir,
 }
 
 impl Server {
     /// Makes the data folder, starts the server and waits until it accepts connections.
     pub(crate) async fn start() -> Result<Self> {
+        Self::with_buffers(BUFFERS).await
+    }
+
+    /// The same with so many megabytes of shared buffers.
+    pub(crate) async fn with_buffers(buffers: u64) -> Result<Self> {
         let programs =
             programs().ok_or("the PostgreSQL server programs (initdb, postgres) were not found")?;
         let owner = Owner::needed("postgres")?;
@@ -52,7 +57,7 @@ impl Server {
         if !output.status.success() {
             return Err(format!("initdb failed: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
-        let mut server = Self { process: None, programs, owner, port: 0, folder };
+        let mut server = Self { process: None, programs, owner, port: 0, buffers, folder };
         for port in free_ports().take(5) {
             server.port = port;
             if server.launch().await? {
@@ -77,6 +82,7 @@ impl Server {
         let mut postgres = command(&self.programs.join("postgres"), self.owner, self.folder.path(), "INT");
         postgres.arg("-D").arg(&data).args(["-p", &self.port.to_string()]);
         postgres.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        postgres.args(["-c", &format!("shared_buffers={}MB", self.buffers)]);
         let file = File::create(self.log())?;
         let child = postgres.stdout(file.try_clone()?).stderr(file).spawn()?;
         let process = self.process.insert(Process::new("PostgreSQL", child, STOP));

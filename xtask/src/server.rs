@@ -22,6 +22,9 @@ pub(crate) enum Stop {
 
 pub(crate) use place::{Owner, data_folder, free_ports};
 
+/// What a server of the tests keeps of its data in memory, in megabytes.
+pub(crate) const BUFFERS: u64 = 128;
+
 const START_WITHIN: Duration = Duration::from_mins(1);
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 
