@@ -47,6 +47,7 @@ mod request;
 mod seen;
 mod settle;
 mod steps;
+mod tally;
 mod uninterrupted;
 mod waiters;
 
@@ -136,6 +137,7 @@ pub(crate) struct Inner<S: Store> {
     waiters: waiters::Waiters,
     allowance: Option<allowance::Allowance>,
     seen: seen::Seen,
+    pub(crate) tally: Arc<tally::Tally>,
     tasks: TaskTracker,
     draining: tokio::sync::Mutex<()>,
     places: places::Places,
@@ -161,6 +163,7 @@ impl<S: Store> Inner<S> {
             waiters: waiters::Waiters::new(builder.max_waiters, builder.max_waiters_per_key),
             allowance: builder.allowance.map(|(records, span)| allowance::Allowance::new(records, span)),
             seen: seen::Seen::default(),
+            tally: Arc::default(),
             tasks: TaskTracker::new(),
             draining: tokio::sync::Mutex::new(()),
             places: places::Places::new(builder.max_detached),

@@ -13,8 +13,10 @@ use crate::guard::IdempotencyMutationGuard;
 use crate::store::Maintain;
 
 mod round;
+mod traffic;
 
 use round::Sweeper;
+use traffic::Writer;
 
 /// How the maintenance works; see [`IdempotencyMutationGuard::spawn_maintenance`].
 ///
@@ -83,11 +85,15 @@ impl Maintenance {
 }
 
 impl<S: Maintain> IdempotencyMutationGuard<S> {
-    /// Expires and deletes records in the background, until the handle is dropped or shut down.
+    /// Expires and deletes records in the background, and writes down how many answers each route gave, until the
+    /// handle is dropped or shut down.
     ///
     /// Call it in each process: of all guards over one database one sweeps at a time, held by a lease in the
     /// table `idempotency_maintenance`. Records under a lease, of an unknown outcome, and stopped attempts outside
     /// that may not simply run again are left alone. An error is logged and counted, and the next round tries again.
+    ///
+    /// Each guard counts its own answers from the first call on, and adds them to the table `idempotency_traffic` in
+    /// each interval, where `idem stats` finds them for 30 days.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -108,8 +114,12 @@ impl<S: Maintain> IdempotencyMutationGuard<S> {
     #[must_use = "dropped, the handle stops the maintenance"]
     pub fn spawn_maintenance(&self, maintenance: Maintenance) -> MaintenanceHandle {
         let stop = CancellationToken::new();
+        let writer = Writer::new(Arc::clone(&self.0), maintenance.interval, stop.clone());
         let sweeper = Sweeper::new(Arc::clone(&self.0), maintenance, stop.clone());
-        MaintenanceHandle { stop, task: Some(tokio::spawn(sweeper.run())) }
+        let work = async move {
+            tokio::join!(sweeper.run(), writer.run());
+        };
+        MaintenanceHandle { stop, task: Some(tokio::spawn(work)) }
     }
 }
 
@@ -121,7 +131,10 @@ pub struct MaintenanceHandle {
 }
 
 impl MaintenanceHandle {
-    /// Stops after the statement that is under way, and gives the lease back for another process.
+    /// Stops after the statement that is under way, writes down the last answers, and gives the lease back for
+    /// another process.
+    ///
+    /// Call it after [`drain`](IdempotencyMutationGuard::drain), or what is answered in between is not counted.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         if let Some(task) = self.task.take()

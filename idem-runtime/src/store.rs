@@ -32,7 +32,7 @@ mod sqlite;
 pub(crate) use row::headers_stored_and_read;
 
 pub use inspect::{Capacity, Due, Filter, Group, Inspect, Release};
-pub use maintain::Maintain;
+pub use maintain::{Maintain, Traffic};
 #[cfg(feature = "mysql")]
 pub(crate) use mysql::wait_for_other_nodes;
 pub use outbox::{
@@ -282,6 +282,18 @@ pub trait Store: sqlx::Database + sealed::Sealed {
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A number as databases hold it.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number of rows or answers as databases give it.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+fn counted(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 /// Whether a statement of a body failed for a reason that passes: a deadlock, a serialization failure, a busy

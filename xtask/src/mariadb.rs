@@ -12,12 +12,8 @@ use crate::Result;
 use crate::packages::{is_program, on_path};
 use crate::server::{BUFFERS, Owner, Process, Stop, command, data_folder, free_ports};
 
-const SETTINGS: &[&str] = &[
-    "--bind-address=127.0.0.1",
-    "--skip-networking=0",
-    "--skip-name-resolve",
-    "--max-connections=400",
-];
+const SETTINGS: &[&str] =
+    &["--bind-address=127.0.0.1", "--skip-networking=0", "--skip-name-resolve", "--max-connections=400"];
 const STOP: &[Signal] = &[Signal::TERM, Signal::KILL];
 /// Where Debian keeps the server program, which may be on no PATH of a user.
 const DEBIAN_FOLDER: &str = "/usr/sbin";

@@ -14,11 +14,7 @@ use crate::server::{BUFFERS, Owner, Process, Stop, command, data_folder, free_po
 
 /// Where Debian keeps the server programs, which are on no PATH.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
-const SETTINGS: &[&str] = &[
-    "listen_addresses=127.0.0.1",
-    "unix_socket_directories=",
-    "max_connections=200",
-];
+const SETTINGS: &[&str] = &["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
 /// Fast shutdown first, then the one that waits for nobody.
 const STOP: &[Signal] = &[Signal::INT, Signal::QUIT, Signal::KILL];
 

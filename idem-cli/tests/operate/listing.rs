@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use idem_runtime::store::{ConnectionOf, Maintain, Traffic};
 use idem_runtime::{Mode, OnLapse, RecordKey};
 use idem_tests::{Fixture, on_every_database};
 use serde_json::Value;
@@ -61,17 +62,32 @@ async fn each_filter_leaves_the_others_out<F: Fixture>() {
     assert_eq!(at.idem(&["list", "--tenant-id", "x"]).ended(0).out(), "no records\n");
 }
 
-async fn stats_count_by_route_and_status_and_tell_of_the_stuck<F: Fixture>() {
+async fn answered<S: Maintain>(pool: &sqlx::Pool<S>, route: &str, executed: u64, replayed: u64) {
+    let connection: &mut ConnectionOf<S> = &mut pool.acquire().await.unwrap();
+    S::add_traffic(connection, &Traffic { route: route.to_owned(), executed, replayed }).await.unwrap();
+}
+
+async fn stats_count_by_route_and_status_and_tell_of_the_stuck<F: Fixture<S: Maintain>>() {
     let at = At::<F>::fresh().await;
-    assert_eq!(at.idem(&["stats"]).ended(0).out(), "0 records\n");
+    let nothing = at.idem(&["stats"]).ended(0).out();
+    assert!(nothing.starts_with("0 records\nno answers were counted in the last 7 days"), "{nothing}");
+    let uncounted = at.idem(&["stats", "--json", "--days", "1"]).ended(0).json();
+    assert_eq!(uncounted["traffic"], serde_json::json!({ "days": 1, "routes": [], "replay_ratio": null }));
     at.succeed("a", b"{}").await;
     at.succeed("b", b"{}").await;
     at.idem(&["stats"]).ended(0);
     at.claim("at-work", inside()).await;
     at.lapse("stuck", terms(Mode::External, OnLapse::Refuse, false)).await;
+    answered(&at.pool, "orders.create", 3, 1).await;
+    answered(&at.pool, "orders.delete", 2, 0).await;
     check("stats.json", at.idem(&["stats", "--json"]).ended(1).json());
     let text = at.idem(&["stats"]).ended(1).out();
     assert!(text.contains("4 records\n1 stuck"), "{text}");
+    assert!(text.contains("answers in the last 7 days\n"), "{text}");
+    assert!(text.contains("orders.create  3    1         25.00 %\n"), "{text}");
+    assert!(text.ends_with("16.67 % of all answers were replays\n"), "{text}");
+    at.idem(&["stats", "--days", "0"]).ended(2);
+    at.idem(&["stats", "--days", "31"]).ended(2);
 }
 
 /// The parts that only a comparison by bytes, and a bound value, tell apart.

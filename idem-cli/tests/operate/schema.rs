@@ -7,8 +7,8 @@ use crate::at::{At, check};
 /// A database without any of our tables.
 async fn empty<F: Fixture>() -> At<F> {
     let at = At::<F>::fresh().await;
-    let ours =
-        ["records", "releases", "maintenance", "outbox_events"].map(|name| format!("idempotency_{name}"));
+    let ours = ["records", "releases", "maintenance", "traffic", "outbox_events"]
+        .map(|name| format!("idempotency_{name}"));
     for table in ours.iter().map(String::as_str).chain(["_idem_migrations"]) {
         at.execute(&format!("DROP TABLE {table}")).await;
     }

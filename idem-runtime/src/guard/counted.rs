@@ -202,6 +202,8 @@ pub(crate) enum Statement {
     Maintain,
     Expire,
     Purge,
+    /// The numbers of answers.
+    Traffic,
 }
 
 impl Statement {
@@ -229,6 +231,7 @@ impl Statement {
             Self::Maintain => "maintain",
             Self::Expire => "expire",
             Self::Purge => "purge",
+            Self::Traffic => "traffic",
         }
     }
 

@@ -69,7 +69,7 @@ pub(crate) async fn run_in_transaction<S: Store, R, T, E>(
     body: impl AsyncFnOnce(&mut Mutation<S>) -> R,
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
-    let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
+    let frame = nesting::enter(inner.id, &inner.tally, &call.claim.key, call.claim.terms.mode)?;
     let span = frame.span.clone();
     in_transaction(frame, inner, call, body, judge).instrument(span).await
 }
@@ -107,7 +107,7 @@ pub(crate) async fn run_outside<S: Store, R, T, E>(
     body: impl AsyncFnOnce(&Claim<S>) -> R,
     judge: impl FnOnce(R) -> Verdict<T, E>,
 ) -> Result<Ran<T, E>, Error> {
-    let frame = nesting::enter(inner.id, &call.claim.key, call.claim.terms.mode)?;
+    let frame = nesting::enter(inner.id, &inner.tally, &call.claim.key, call.claim.terms.mode)?;
     let span = frame.span.clone();
     outside(frame, inner, call, body, judge).instrument(span).await
 }

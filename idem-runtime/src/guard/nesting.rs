@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Error;
 use crate::guard::counted;
 use crate::guard::engine::Ran;
+use crate::guard::tally::Tally;
 use crate::key::RecordKey;
 use crate::policy::Mode;
 use crate::record::Timestamp;
@@ -21,6 +22,7 @@ pub(super) struct Frame {
     key: RecordKey,
     mode: Mode,
     outer: Option<Arc<Frame>>,
+    tally: Arc<Tally>,
     /// Whether the operation that ended last inside this one was told to come again later.
     refused_inside: AtomicBool,
     /// What the operation is to the traces.
@@ -36,6 +38,7 @@ impl Frame {
     /// Tells the operation around this one how this one ended.
     pub(super) fn reported<T, E>(&self, ended: Result<Ran<T, E>, Error>) -> Result<Ran<T, E>, Error> {
         counted::request(&self.span, self.key.route(), &ended);
+        self.tally.count(self.key.route(), &ended);
         match &self.outer {
             Some(outer) => {
                 let refused = ended.as_ref().is_err_and(Error::is_retryable);
@@ -51,15 +54,20 @@ impl Frame {
 }
 
 /// The frame of a new operation, or why it may not begin here.
-pub(super) fn enter(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame>, Error> {
-    let entered = frame(guard, key, mode);
+pub(super) fn enter(
+    guard: u64,
+    tally: &Arc<Tally>,
+    key: &RecordKey,
+    mode: Mode,
+) -> Result<Arc<Frame>, Error> {
+    let entered = frame(guard, tally, key, mode);
     if let Err(error) = &entered {
         counted::refused(key.route(), error);
     }
     entered
 }
 
-fn frame(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame>, Error> {
+fn frame(guard: u64, tally: &Arc<Tally>, key: &RecordKey, mode: Mode) -> Result<Arc<Frame>, Error> {
     let outer = OPEN.try_with(Arc::clone).ok();
     let mut frame = outer.as_deref();
     while let Some(open) = frame {
@@ -77,7 +85,8 @@ fn frame(guard: u64, key: &RecordKey, mode: Mode) -> Result<Arc<Frame>, Error> {
     }
     let span = counted::span(key.route());
     let refused_inside = AtomicBool::new(false);
-    Ok(Arc::new(Frame { guard, key: key.clone(), mode, outer, refused_inside, span }))
+    let (key, tally) = (key.clone(), Arc::clone(tally));
+    Ok(Arc::new(Frame { guard, key, mode, outer, tally, refused_inside, span }))
 }
 
 /// Runs `body` with `frame` open.

@@ -12,6 +12,9 @@ use crate::guard::{Inner, Statement};
 use crate::store::{Maintain, StoreResult};
 use crate::telemetry::{MAINTENANCE_ROUNDS, SWEPT};
 
+/// How many days the numbers of answers are kept, today included.
+const DAYS: u32 = 30;
+
 /// What one statement should take at most, so that nobody waits long behind it.
 const TARGET: Duration = Duration::from_millis(50);
 
@@ -118,6 +121,7 @@ impl<S: Maintain> Sweeper<S> {
                 }
             }
         }
+        self.forget().await?;
         self.complete = Some(begin);
         // Nobody need look again before the next round is due.
         self.hold(self.options.interval).await?;
@@ -157,6 +161,17 @@ impl<S: Maintain> Sweeper<S> {
         let held = held?;
         self.held = held.then(|| begin + lease);
         Ok(held)
+    }
+
+    /// Drops the numbers of days that are long gone.
+    async fn forget(&self) -> StoreResult<()> {
+        let mut lane = self.inner.lane().await?;
+        let connection = lane.connection(&self.inner).await?;
+        let forgotten = self.inner.timed(Statement::Traffic, S::forget_traffic(connection, DAYS)).await;
+        if let Err(error) = &forgotten {
+            lane.doubt(error);
+        }
+        forgotten
     }
 
     /// One statement, on a connection and in a turn of its own.

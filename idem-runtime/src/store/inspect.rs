@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::{ConnectionOf, Outbox, StoreResult};
+use super::{ConnectionOf, Outbox, StoreResult, Traffic};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record, Status, Timestamp};
 
@@ -115,6 +115,15 @@ pub trait Inspect: Outbox {
 
     /// All records by route and status; reads the whole table.
     fn stats(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<Vec<Group>>> + Send;
+
+    /// The answers of each route in the last `days`, today included, as far as they were written down.
+    ///
+    /// [`Maintain::add_traffic`](super::Maintain::add_traffic) writes them; what a process has counted since then is
+    /// not among them.
+    fn traffic(
+        conn: &mut ConnectionOf<Self>,
+        days: u32,
+    ) -> impl Future<Output = StoreResult<Vec<Traffic>>> + Send;
 
     /// How many records a sweep would change now; others may become due before it runs.
     fn due(conn: &mut ConnectionOf<Self>, due: Due) -> impl Future<Output = StoreResult<u64>> + Send;

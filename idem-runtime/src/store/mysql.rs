@@ -32,6 +32,7 @@ const MIGRATIONS: &[Step] = &[
         include_str!("../../migrations/mysql/0004_idempotency_outbox_events.sql"),
     ),
     (5, "idempotency steps", include_str!("../../migrations/mysql/0005_idempotency_steps.sql")),
+    (6, "idempotency traffic", include_str!("../../migrations/mysql/0006_idempotency_traffic.sql")),
 ];
 
 pub(crate) use settings::wait_for_other_nodes;

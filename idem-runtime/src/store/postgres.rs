@@ -36,6 +36,7 @@ const MIGRATIONS: &[Step] = &[
         include_str!("../../migrations/postgres/0004_idempotency_outbox_events.sql"),
     ),
     (5, "idempotency steps", include_str!("../../migrations/postgres/0005_idempotency_steps.sql")),
+    (6, "idempotency traffic", include_str!("../../migrations/postgres/0006_idempotency_traffic.sql")),
 ];
 
 impl super::sealed::Sealed for Postgres {}

@@ -47,9 +47,11 @@ async fn a_missing_or_outdated_table_is_noticed<F: Fixture>() {
 }
 
 async fn a_missing_table_of_the_maintenance_is_noticed<F: Fixture>() {
-    let mut at = At::<F>::fresh().await;
-    F::execute(&mut at.connection, "DROP TABLE idempotency_maintenance").await.unwrap();
-    assert!(!F::S::has_schema(&mut at.connection).await.unwrap());
+    for table in ["idempotency_maintenance", "idempotency_traffic"] {
+        let mut at = At::<F>::fresh().await;
+        F::execute(&mut at.connection, &format!("DROP TABLE {table}")).await.unwrap();
+        assert!(!F::S::has_schema(&mut at.connection).await.unwrap(), "{table}");
+    }
 }
 
 async fn migrations_may_run_twice_and_at_once<F: Fixture>() {

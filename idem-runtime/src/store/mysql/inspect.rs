@@ -8,7 +8,7 @@ use super::{MIGRATIONS, by_token, fault, millis, reading};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record, Timestamp};
 use crate::store::inspect::select::select;
-use crate::store::{Capacity, Due, Filter, Group, Inspect, Release, Store, StoreResult};
+use crate::store::{Capacity, Due, Filter, Group, Inspect, Release, Store, StoreResult, Traffic, counted};
 
 impl Inspect for MySql {
     fn migrations() -> &'static [(i64, &'static str, &'static str)] {
@@ -68,6 +68,18 @@ impl Inspect for MySql {
         rows.iter().map(group).collect()
     }
 
+    async fn traffic(conn: &mut MySqlConnection, days: u32) -> StoreResult<Vec<Traffic>> {
+        let rows = sqlx::query(sql::TRAFFIC).bind(days).fetch_all(conn).await?;
+        let traffic = |row: &MySqlRow| {
+            Ok(Traffic {
+                route: row.try_get_unchecked("route")?,
+                executed: counted(row.try_get("executed")?),
+                replayed: counted(row.try_get("replayed")?),
+            })
+        };
+        rows.iter().map(traffic).collect()
+    }
+
     async fn due(conn: &mut MySqlConnection, due: Due) -> StoreResult<u64> {
         let query = match due {
             Due::Expire => sqlx::query_scalar(sql::DUE_TO_EXPIRE),
@@ -76,7 +88,7 @@ impl Inspect for MySql {
             }
         };
         let count: i64 = query.fetch_one(conn).await?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        Ok(counted(count))
     }
 
     async fn release_noted(conn: &mut MySqlConnection, seen: &Record, note: &Release) -> StoreResult<bool> {

@@ -132,7 +132,8 @@ macro_rules! bindings {
 pub(super) const PROBE: &str = concat!(
     "SELECT ",
     columns!(),
-    ", steps FROM idempotency_records WHERE EXISTS (SELECT holder, locked_until FROM idempotency_maintenance) LIMIT 0"
+    ", steps FROM idempotency_records WHERE EXISTS (SELECT holder, locked_until FROM idempotency_maintenance) ",
+    "AND EXISTS (SELECT executed, replayed FROM idempotency_traffic) LIMIT 0"
 );
 
 /// The settings of this very session, as far as the server knows them.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::millis;
 use super::sql::maintain as sql;
-use crate::store::{Maintain, StoreResult, Swept};
+use crate::store::{Maintain, StoreResult, Swept, Traffic, whole};
 
 impl Maintain for Postgres {
     async fn hold(conn: &mut PgConnection, holder: Uuid, lease: Duration) -> StoreResult<bool> {
@@ -18,5 +18,14 @@ impl Maintain for Postgres {
     async fn expire_since(conn: &mut PgConnection, since: Duration, batch: u32) -> StoreResult<Swept> {
         let statement = sqlx::query(sql::EXPIRE_SINCE).bind(i64::from(batch)).bind(millis(since));
         Ok(Swept { count: statement.execute(conn).await?.rows_affected() })
+    }
+
+    async fn add_traffic(conn: &mut PgConnection, traffic: &Traffic) -> StoreResult<()> {
+        let statement = sqlx::query(sql::ADD_TRAFFIC).bind(traffic.route.clone());
+        statement.bind(whole(traffic.executed)).bind(whole(traffic.replayed)).execute(conn).await.map(|_| ())
+    }
+
+    async fn forget_traffic(conn: &mut PgConnection, days: u32) -> StoreResult<()> {
+        sqlx::query(sql::FORGET_TRAFFIC).bind(i64::from(days)).execute(conn).await.map(|_| ())
     }
 }

@@ -7,7 +7,7 @@ use super::{MIGRATIONS, fenced, millis, reading};
 use crate::key::RecordKey;
 use crate::record::{Reading, Record, Timestamp};
 use crate::store::inspect::select::select;
-use crate::store::{Capacity, Due, Filter, Group, Inspect, Release, Store, StoreResult};
+use crate::store::{Capacity, Due, Filter, Group, Inspect, Release, Store, StoreResult, Traffic, counted};
 
 impl Inspect for Sqlite {
     fn migrations() -> &'static [(i64, &'static str, &'static str)] {
@@ -61,13 +61,25 @@ impl Inspect for Sqlite {
         rows.iter().map(group).collect()
     }
 
+    async fn traffic(conn: &mut SqliteConnection, days: u32) -> StoreResult<Vec<Traffic>> {
+        let rows = sqlx::query(sql::TRAFFIC).bind(days).fetch_all(conn).await?;
+        let traffic = |row: &<Sqlite as sqlx::Database>::Row| {
+            Ok(Traffic {
+                route: row.try_get("route")?,
+                executed: counted(row.try_get("executed")?),
+                replayed: counted(row.try_get("replayed")?),
+            })
+        };
+        rows.iter().map(traffic).collect()
+    }
+
     async fn due(conn: &mut SqliteConnection, due: Due) -> StoreResult<u64> {
         let query = match due {
             Due::Expire => sqlx::query_scalar(sql::DUE_TO_EXPIRE),
             Due::Purge(older_than) => sqlx::query_scalar(sql::DUE_TO_PURGE).bind(millis(older_than)),
         };
         let count: i64 = query.fetch_one(conn).await?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        Ok(counted(count))
     }
 
     async fn release_noted(conn: &mut SqliteConnection, seen: &Record, note: &Release) -> StoreResult<bool> {

@@ -22,17 +22,18 @@ pub(in crate::store) const APPLIED: &str =
 /// Our tables, and their indexes as far as the server uses them; each server skips the other's condition.
 pub(in crate::store) const PRESENT: &str = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('idempotency_records', 'idempotency_releases', \
-     'idempotency_maintenance', 'idempotency_outbox_events') \
+     'idempotency_maintenance', 'idempotency_traffic', 'idempotency_outbox_events') \
      UNION ALL SELECT CONCAT(INDEX_NAME, ' of ', TABLE_NAME) FROM information_schema.STATISTICS \
      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('idempotency_records', 'idempotency_outbox_events') \
      AND SEQ_IN_INDEX = 1 \
      /*!80000 AND IS_VISIBLE = 'YES' */ /*M!100600 AND IGNORED = 'NO' */";
 
 /// What `PRESENT` gives where nothing is missing, with the name under which it is known.
-pub(in crate::store) const WANTED: [(&str, &str); 8] = [
+pub(in crate::store) const WANTED: [(&str, &str); 9] = [
     ("idempotency_records", "idempotency_records"),
     ("idempotency_releases", "idempotency_releases"),
     ("idempotency_maintenance", "idempotency_maintenance"),
+    ("idempotency_traffic", "idempotency_traffic"),
     ("idempotency_outbox_events", "idempotency_outbox_events"),
     ("idempotency_outbox_events_due of idempotency_outbox_events", "idempotency_outbox_events_due"),
     ("idempotency_outbox_events_order of idempotency_outbox_events", "idempotency_outbox_events_order"),
@@ -59,6 +60,11 @@ pub(in crate::store) const STATS: &str = concat!(
     now!(),
     " AS now FROM idempotency_records GROUP BY route, status ORDER BY route, status"
 );
+
+/// One snapshot of the days that are asked for; they are whole days of UTC.
+pub(in crate::store) const TRAFFIC: &str = "SELECT route, CAST(sum(executed) AS SIGNED) AS executed, \
+     CAST(sum(replayed) AS SIGNED) AS replayed FROM idempotency_traffic \
+     WHERE day > UTC_DATE() - INTERVAL ? DAY GROUP BY route ORDER BY route";
 
 /// Counts what `EXPIRE` would change, by the same condition.
 pub(in crate::store) const DUE_TO_EXPIRE: &str =

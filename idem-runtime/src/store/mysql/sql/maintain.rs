@@ -26,3 +26,12 @@ pub(in crate::store) const EXPIRE_SINCE: &str = concat!(
     over!(""),
     " ORDER BY sweep_after LIMIT ?"
 );
+
+/// The sum is made where the row is locked, so that none of two processes is lost.
+pub(in crate::store) const ADD_TRAFFIC: &str = "INSERT INTO idempotency_traffic (day, route, executed, replayed) \
+     VALUES (UTC_DATE(), ?, ?, ?) ON DUPLICATE KEY UPDATE executed = executed + VALUES(executed), \
+     replayed = replayed + VALUES(replayed)";
+
+/// Days that nobody adds to any more.
+pub(in crate::store) const FORGET_TRAFFIC: &str =
+    "DELETE FROM idempotency_traffic WHERE day <= UTC_DATE() - INTERVAL ? DAY";

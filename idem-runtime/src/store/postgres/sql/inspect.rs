@@ -18,7 +18,7 @@ pub(in crate::store) const APPLIED: &str =
 /// Looks names up in the catalogue by the search path, as the other statements do.
 pub(in crate::store) const MISSING: &str = "SELECT wanted.name FROM unnest(ARRAY['idempotency_records', \
      'idempotency_releases', 'idempotency_maintenance', 'idempotency_records_pkey', 'idempotency_records_sweep_after', \
-     'idempotency_outbox_events', 'idempotency_outbox_events_due', 'idempotency_outbox_events_order']) AS wanted(name) \
+     'idempotency_traffic', 'idempotency_outbox_events', 'idempotency_outbox_events_due', 'idempotency_outbox_events_order']) AS wanted(name) \
      WHERE to_regclass(wanted.name) IS NULL OR EXISTS (SELECT 1 FROM pg_index \
      WHERE indexrelid = to_regclass(wanted.name) AND NOT indisvalid)";
 
@@ -39,6 +39,11 @@ pub(in crate::store) const STATS: &str = concat!(
     "statement_timestamp()",
     " AS now FROM idempotency_records GROUP BY route, status ORDER BY route, status"
 );
+
+/// One snapshot of the days that are asked for; they are whole days of UTC.
+pub(in crate::store) const TRAFFIC: &str = "SELECT route, sum(executed)::bigint AS executed, \
+     sum(replayed)::bigint AS replayed FROM idempotency_traffic \
+     WHERE day > (statement_timestamp() AT TIME ZONE 'UTC')::date - $1::integer GROUP BY route ORDER BY route";
 
 /// Counts what `EXPIRE` would change, by the same condition.
 pub(in crate::store) const DUE_TO_EXPIRE: &str = concat!(

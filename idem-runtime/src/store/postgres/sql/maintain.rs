@@ -15,3 +15,13 @@ pub(in crate::store) const EXPIRE_SINCE: &str = concat!(
     over!("statement_timestamp()"),
     " ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED))"
 );
+
+/// The sum is made where the row is locked, so that none of two processes is lost.
+pub(in crate::store) const ADD_TRAFFIC: &str = "INSERT INTO idempotency_traffic AS t (day, route, executed, replayed) \
+     VALUES ((statement_timestamp() AT TIME ZONE 'UTC')::date, $1, $2, $3) \
+     ON CONFLICT (day, route) DO UPDATE SET executed = t.executed + excluded.executed, \
+     replayed = t.replayed + excluded.replayed";
+
+/// Days that nobody adds to any more.
+pub(in crate::store) const FORGET_TRAFFIC: &str = "DELETE FROM idempotency_traffic \
+     WHERE day <= (statement_timestamp() AT TIME ZONE 'UTC')::date - $1::integer";

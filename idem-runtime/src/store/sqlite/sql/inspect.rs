@@ -21,6 +21,7 @@ pub(in crate::store) const APPLIED: &str =
 /// Looks names up in the schema, which no reader sees half changed.
 pub(in crate::store) const MISSING: &str = "SELECT wanted.name FROM (SELECT 'idempotency_records' AS name \
      UNION ALL SELECT 'idempotency_releases' UNION ALL SELECT 'idempotency_maintenance' \
+     UNION ALL SELECT 'idempotency_traffic' \
      UNION ALL SELECT 'idempotency_records_sweep_after' UNION ALL SELECT 'idempotency_outbox_events' \
      UNION ALL SELECT 'idempotency_outbox_events_due' UNION ALL SELECT 'idempotency_outbox_events_order') AS wanted \
      WHERE wanted.name NOT IN (SELECT name FROM sqlite_master)";
@@ -38,6 +39,10 @@ pub(in crate::store) const STATS: &str = concat!(
     now!(),
     " AS now FROM idempotency_records GROUP BY route, status ORDER BY route, status"
 );
+
+/// One snapshot of the days that are asked for; they are whole days of UTC.
+pub(in crate::store) const TRAFFIC: &str = "SELECT route, sum(executed) AS executed, sum(replayed) AS replayed \
+     FROM idempotency_traffic WHERE day > date('now', '-' || ?1 || ' days') GROUP BY route ORDER BY route";
 
 /// Counts what `EXPIRE` would change, by the same condition.
 pub(in crate::store) const DUE_TO_EXPIRE: &str =

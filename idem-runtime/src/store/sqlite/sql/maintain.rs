@@ -20,3 +20,12 @@ pub(in crate::store) const EXPIRE_SINCE: &str = concat!(
     over!(now!()),
     " ORDER BY sweep_after LIMIT ?1)"
 );
+
+/// The sum is made under the write lock, so that none of two processes is lost.
+pub(in crate::store) const ADD_TRAFFIC: &str = "INSERT INTO idempotency_traffic AS t (day, route, executed, replayed) \
+     VALUES (date('now'), ?1, ?2, ?3) ON CONFLICT (day, route) DO UPDATE SET \
+     executed = t.executed + excluded.executed, replayed = t.replayed + excluded.replayed";
+
+/// Days that nobody adds to any more.
+pub(in crate::store) const FORGET_TRAFFIC: &str =
+    "DELETE FROM idempotency_traffic WHERE day <= date('now', '-' || ?1 || ' days')";

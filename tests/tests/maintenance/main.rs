@@ -11,6 +11,8 @@ use idem_tests::{Fixture, key, on_every_database, policy, scope};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+mod traffic;
+
 type Guard<F> = IdempotencyMutationGuard<<F as Fixture>::S>;
 
 const DAY: Duration = Duration::from_hours(24);
