@@ -81,6 +81,7 @@ async fn days_that_are_not_asked_for_do_not_count_and_old_ones_are_forgotten<
         .await;
     assert_eq!(at.traffic(2).await, [answers(1, 1)]);
     assert_eq!(at.traffic(36_500).await, [answers(6, 6)]);
+    assert_eq!(at.traffic(0).await, [], "today is the first day that is asked for");
     let sweeps = at.sweeps(eager());
     at.until("SELECT count(*) FROM idempotency_traffic", 1).await;
     sweeps.shutdown().await;
