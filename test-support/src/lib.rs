@@ -14,6 +14,8 @@ pub mod nats;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+#[cfg(feature = "postgres")]
+pub mod restartable;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod server;
 #[cfg(feature = "sqlite")]

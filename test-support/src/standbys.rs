@@ -217,7 +217,7 @@ impl Drop for Standbys {
 }
 
 /// The folder of the newest version that Debian has installed, or of the one on the path.
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let versions = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten();
     let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
     let newest = versions.map(|entry| entry.path()).max_by_key(|path| number(path));

@@ -125,9 +125,8 @@ impl<S: Outbox> Delivery<S> {
                     outbox_event_id: bindings.outbox_event_id.or(bound.outbox_event_id),
                 };
                 let inner = &self.inner;
-                let stored = bindings
-                    .check()
-                    .and_then(|()| inner.to_store(&self.record(), Status::Succeeded, answer));
+                let stored =
+                    bindings.check().and_then(|()| inner.to_store(&self.record(), Status::Succeeded, answer));
                 match stored {
                     Ok(answer) => return self.succeed(open, value, answer, bindings).await,
                     Err(reason) => Ok(Verdict::NotRecordable { reason }),

@@ -135,8 +135,11 @@ async fn deliver_in_order<S: Outbox>(
     let (mut run, mut most) = (VecDeque::from([first]), 1);
     let mut begin = Instant::now();
     while let Some(taken) = run.pop_front() {
-        let fate =
-            if deliverer.queue.still_holds(&taken).await { deliverer.deliver(&taken.event).await } else { Fate::Lost };
+        let fate = if deliverer.queue.still_holds(&taken).await {
+            deliverer.deliver(&taken.event).await
+        } else {
+            Fate::Lost
+        };
         done.count(fate);
         if !matches!(fate, Fate::Delivered | Fate::Dead) || stop.is_cancelled() {
             break;

@@ -11,8 +11,8 @@ use super::{Statement, bind_answer, is_there, keyed, mark as transaction_mark, m
 use crate::record::FencingToken;
 use crate::store::outbox::{event, event_group, select_events};
 use crate::store::{
-    EventChange, EventFilter, EventGroup, EventMark, EventToken, NewEvent, Outbox, Settled, Settlement, Store,
-    StoreResult, StoredEvent,
+    EventChange, EventFilter, EventGroup, EventMark, EventToken, NewEvent, Outbox, Settled, Settlement,
+    Store, StoreResult, StoredEvent,
 };
 
 /// How long to wait before listening again after the connection was lost.
