@@ -66,7 +66,7 @@ async fn shop<S: Store>(pool: sqlx::Pool<S>, writers: usize) -> Result<Shop<S>, 
 }
 
 /// A file with WAL and full synchronisation.
-pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work + use<>, Error> {
+pub(crate) async fn pool_on_sqlite(path: &Path, connections: u32) -> Result<SqlitePool, Error> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -78,6 +78,12 @@ pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work
         "CREATE TABLE orders (id INTEGER PRIMARY KEY, sku TEXT NOT NULL, quantity INTEGER NOT NULL)",
     )
     .await?;
+    Ok(pool)
+}
+
+/// The work on such a file.
+pub(crate) async fn on_sqlite(path: &Path, connections: u32) -> Result<impl Work + use<>, Error> {
+    let pool = pool_on_sqlite(path, connections).await?;
     pool.execute("CREATE TABLE plain_records (k TEXT PRIMARY KEY, hash TEXT NOT NULL, code INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID").await?;
     shop(pool, 1).await
 }

@@ -34,6 +34,7 @@ mod claim;
 mod counted;
 mod engine;
 mod external;
+mod fenced;
 mod held;
 mod kept;
 mod lane;
@@ -59,6 +60,7 @@ pub use engine::Verdict;
 #[cfg(feature = "axum")]
 pub(crate) use engine::{Ran, run_in_transaction, run_outside};
 pub use external::{Claim, DownstreamKey};
+pub(crate) use fenced::Fence;
 pub(crate) use lane::Lane;
 #[cfg(feature = "axum")]
 pub(crate) use nesting::watched;

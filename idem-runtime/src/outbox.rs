@@ -22,6 +22,7 @@ mod queue;
 mod registered;
 mod running;
 mod sealed;
+mod work;
 
 pub use delivery::Delivery;
 pub use dispatcher::{Dispatcher, DispatcherBuilder, DispatcherError};

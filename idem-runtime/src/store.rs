@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::key::RecordKey;
 use crate::policy::Terms;
-use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Timestamp};
+use crate::record::{Answer, Bindings, FencingToken, Reading, Record, Status, Timestamp};
 
 mod inspect;
 mod maintain;
@@ -36,7 +36,8 @@ pub use maintain::{Maintain, Traffic};
 #[cfg(feature = "mysql")]
 pub(crate) use mysql::wait_for_other_nodes;
 pub use outbox::{
-    EventChange, EventFilter, EventGroup, EventStatus, EventToken, NewEvent, Outbox, StoredEvent,
+    EventChange, EventFilter, EventGroup, EventMark, EventStatus, EventToken, NewEvent, Outbox, Settled,
+    Settlement, StoredEvent,
 };
 pub use setting::UnsafeSetting;
 
@@ -58,6 +59,31 @@ pub struct NewClaim {
     pub terms: Terms,
     /// Random; the same at each repetition of this claim, so that its own row is recognised.
     pub claim_id: Uuid,
+}
+
+impl NewClaim {
+    /// The record of a claim that has just been written: what it holds, and the moments of the database.
+    pub(crate) fn begun(&self, locked_until: Timestamp, expires_at: Timestamp, now: Timestamp) -> Reading {
+        let record = Record {
+            key: self.key.clone(),
+            request_hash: self.request_hash.clone(),
+            request_fields: self.request_fields.clone(),
+            status: Status::Processing,
+            token: FencingToken { attempt: 1, claim_id: self.claim_id },
+            revision: 1,
+            answer: None,
+            bindings: Bindings::default(),
+            locked_until: Some(locked_until),
+            expires_at,
+            terms: self.terms,
+            outcome_unknown: false,
+            released_at: None,
+            created_at: now,
+            updated_at: now,
+            completed_at: None,
+        };
+        Reading { record, now }
+    }
 }
 
 /// What became of a completion inside the body's transaction.

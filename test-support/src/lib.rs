@@ -16,6 +16,8 @@ pub mod patroni;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+#[cfg(feature = "postgres")]
+pub mod restartable;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod server;
 #[cfg(feature = "sqlite")]

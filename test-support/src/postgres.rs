@@ -36,7 +36,17 @@ impl PostgresDatabase {
     /// # Panics
     /// When there is no server, or it refuses.
     pub async fn create() -> Self {
-        let admin = PgConnectOptions::from_str(&admin_url()).expect("the URL of the test server is valid");
+        Self::create_on(
+            PgConnectOptions::from_str(&admin_url()).expect("the URL of the test server is valid"),
+        )
+        .await
+    }
+
+    /// The same on another server, for whose superuser these options are.
+    ///
+    /// # Panics
+    /// When there is no server, or it refuses.
+    pub async fn create_on(admin: PgConnectOptions) -> Self {
         let name = random_name();
         run(&admin, &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
         Self { name, admin }

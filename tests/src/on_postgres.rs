@@ -12,11 +12,13 @@ use crate::Fixture;
 #[derive(Debug)]
 pub struct OnPostgres(pub PostgresDatabase);
 
-impl Fixture for OnPostgres {
-    type S = Postgres;
-
-    async fn create() -> Self {
-        let database = PostgresDatabase::create().await;
+impl OnPostgres {
+    /// Makes the tables of a fixture in a fresh database.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses.
+    pub async fn with_tables(database: PostgresDatabase) -> Self {
         let pool = database.pool(1).await;
         Postgres::migrate(&pool).await.expect("the migrations apply");
         let strict = AssertSqlSafe(include_str!("strict_postgres.sql"));
@@ -27,6 +29,14 @@ impl Fixture for OnPostgres {
             .expect("the table is new");
         pool.close().await;
         Self(database)
+    }
+}
+
+impl Fixture for OnPostgres {
+    type S = Postgres;
+
+    async fn create() -> Self {
+        Self::with_tables(PostgresDatabase::create().await).await
     }
 
     async fn pool(&self, connections: u32) -> PgPool {

@@ -156,7 +156,7 @@ async fn doubtful<S: Store, T, E>(
 }
 
 /// A failure that hands on the refusal of an operation inside is released: a refusal is never stored.
-fn unless_refused<T, E>(frame: &Frame, verdict: Verdict<T, E>) -> Verdict<T, E> {
+pub(super) fn unless_refused<T, E>(frame: &Frame, verdict: Verdict<T, E>) -> Verdict<T, E> {
     match verdict {
         Verdict::Failed { error, .. } if frame.was_refused_inside() => Verdict::Released { error },
         verdict => verdict,
@@ -164,7 +164,7 @@ fn unless_refused<T, E>(frame: &Frame, verdict: Verdict<T, E>) -> Verdict<T, E> 
 }
 
 /// Writes the verdict; `unrecordable` is the ending of a success that cannot be kept.
-async fn conclude<S: Store, T, E>(
+pub(super) async fn conclude<S: Store, T, E>(
     held: Box<Held<S>>,
     bound: Bindings,
     verdict: std::thread::Result<Verdict<T, E>>,

@@ -9,11 +9,12 @@ use serde::de::DeserializeOwned;
 use crate::error::Error;
 use crate::guard::claim::Call;
 use crate::guard::engine::{self, Ran, Verdict};
+use crate::guard::fenced::{self, Fence};
 use crate::guard::{Claim, IdempotencyMutationGuard, Inner, Request};
 use crate::mutation::Mutation;
 use crate::policy::{Mode, Policy};
 use crate::record::{Answer, AnswerBody, Bindings, Record, Status, Timestamp};
-use crate::store::Store;
+use crate::store::{Outbox, Store};
 
 /// The success of a body: its value and the asynchronous effects that it started.
 ///
@@ -210,6 +211,25 @@ impl<S: Store, E> Operation<S, E> {
         let limits = Arc::clone(&inner);
         let judge = move |result| verdict(&limits, result, release_on.as_ref(), failures);
         let ran = engine::run_in_transaction(inner, call, body, judge).await?;
+        outcome(ran, failures)
+    }
+
+    /// Runs `body` once in a transaction that an event's `fence` guards instead of a claim; no record was made before.
+    pub(crate) async fn run_fenced<T>(
+        self,
+        fence: Fence,
+        body: impl AsyncFnOnce(&mut Mutation<S>) -> Result<Success<T>, E>,
+    ) -> Result<Outcome<T>, E>
+    where
+        S: Outbox,
+        T: Recordable,
+        E: From<Error>,
+    {
+        let Self { inner, policy, request, release_on, failures } = self;
+        let call = Call::new(&inner, &policy, Mode::Transactional, request?)?;
+        let limits = Arc::clone(&inner);
+        let judge = move |result| verdict(&limits, result, release_on.as_ref(), failures);
+        let ran = fenced::run(inner, call, fence, body, judge).await?;
         outcome(ran, failures)
     }
 

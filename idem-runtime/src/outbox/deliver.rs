@@ -14,7 +14,7 @@ use super::queue::Queue;
 use super::registered::ByEvent;
 use super::sealed;
 use crate::guard::IdempotencyMutationGuard;
-use crate::store::{EventChange, Outbox, StoredEvent};
+use crate::store::{EventChange, EventMark, Outbox, StoredEvent};
 
 /// The longest text of an error that is kept, in bytes.
 const MAX_ERROR: usize = 2000;
@@ -46,12 +46,10 @@ impl<S: Outbox> Deliverer<S> {
     /// Delivers `event` under its lease, which is renewed until the last handler has ended.
     pub(super) async fn deliver(&self, event: &StoredEvent) -> Fate {
         let end = {
-            let mut delivering = std::pin::pin!(self.hand_out(event));
-            loop {
-                tokio::select! {
-                    end = &mut delivering => break end,
-                    () = tokio::time::sleep(self.queue.lease() / 3) => self.renew(event).await,
-                }
+            // Side by side: a handler that holds the event's row lets the renewal wait, and must not wait for it.
+            tokio::select! {
+                end = self.hand_out(event) => end,
+                () = self.keep_renewing(event) => unreachable!("it goes on for ever"),
             }
         };
         let (fate, change) = match end {
@@ -101,7 +99,7 @@ impl<S: Outbox> Deliverer<S> {
         match refused {
             Some(refusal) => Err(refusal),
             None if missing.is_empty() => {
-                Ok(Some(EventChange::Deliver { handler_key: String::new(), complete: true }))
+                Ok(Some(EventChange::Deliver(EventMark { handler_key: String::new(), complete: true })))
             }
             None => Ok(None),
         }
@@ -121,10 +119,13 @@ impl<S: Outbox> Deliverer<S> {
         delivered.map_err(|refusal| refusal.named(key))
     }
 
-    async fn renew(&self, event: &StoredEvent) {
-        // A lease that is lost is noticed by the mark, which then touches no row.
-        if let Err(error) = self.queue.extend(event.token()).await {
-            tracing::debug!(%error, "the lease of an event could not be renewed");
+    async fn keep_renewing(&self, event: &StoredEvent) {
+        loop {
+            tokio::time::sleep(self.queue.lease() / 3).await;
+            // A lease that is lost is noticed by the mark, which then touches no row.
+            if let Err(error) = self.queue.extend(event.token()).await {
+                tracing::debug!(%error, "the lease of an event could not be renewed");
+            }
         }
     }
 

@@ -6,17 +6,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::deliver::{Deliverer, Fate};
+use super::deliver::Deliverer;
 use super::pauses::Pauses;
 use super::queue::Queue;
 use super::registered::of_store;
 use super::running::{Delivered, Running};
+use super::work::Work;
 use crate::guard::IdempotencyMutationGuard;
 use crate::registry::{DuplicateRoute, unique_routes};
-use crate::store::{Outbox, StoreResult, StoredEvent};
+use crate::store::{Outbox, StoreResult};
 
 /// Hands the events of one database to the handlers of this program; any number of processes may have one.
 ///
@@ -77,11 +77,9 @@ impl<S: Outbox> Dispatcher<S> {
 
     /// Delivers what is due now, and what becomes due meanwhile, until nothing is; for tests and for jobs.
     pub async fn deliver_due(&self) -> StoreResult<Delivered> {
-        let never = CancellationToken::new();
-        let mut work =
-            Work { deliverer: &self.deliverer, deliveries: JoinSet::new(), done: Delivered::default() };
-        while work.fill(self.concurrency, &never).await? > 0 || work.one_ended().await {}
-        Ok(work.done)
+        let mut work = Work::new(&self.deliverer, self.concurrency, CancellationToken::new());
+        while work.fill().await? > 0 || work.one_ended().await {}
+        Ok(work.done())
     }
 
     async fn run(self, stop: &CancellationToken) {
@@ -91,14 +89,13 @@ impl<S: Outbox> Dispatcher<S> {
         let listening = tokio::spawn(async move {
             S::listen(&pool, || hearing.announcements.published().notify_waiters()).await;
         });
-        let mut work =
-            Work { deliverer: &self.deliverer, deliveries: JoinSet::new(), done: Delivered::default() };
+        let mut work = Work::new(&self.deliverer, self.concurrency, stop.clone());
         while !stop.is_cancelled() {
             // From here on every announcement is noticed, also one that comes while we look.
             let mut published = std::pin::pin!(inner.announcements.published().notified());
             published.as_mut().enable();
-            let more = match work.fill(self.concurrency, stop).await {
-                Ok(taken) => taken > 0 && work.deliveries.len() < self.concurrency,
+            let more = match work.fill().await {
+                Ok(taken) => taken > 0 && !work.is_full(),
                 Err(error) => {
                     tracing::warn!(%error, "no events could be taken; trying again");
                     false
@@ -107,76 +104,17 @@ impl<S: Outbox> Dispatcher<S> {
             if more {
                 continue;
             }
-            let full = work.deliveries.len() >= self.concurrency;
+            let full = work.is_full();
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = published, if !full => {}
-                _ = work.one_ended(), if !work.deliveries.is_empty() => {}
-                () = tokio::time::sleep(self.look_every.mul_f64(0.75 + fastrand::f64() / 4.0)), if !full => {}
+                true = work.one_ended() => {}
+                () = tokio::time::sleep(self.look_every.mul_f64(0.75 + fastrand::f64() / 4.0)) => work.give_back().await,
             }
         }
         listening.abort();
+        work.give_back().await;
         while work.one_ended().await {}
-    }
-}
-
-/// Deliveries under way.
-struct Work<'a, S: Outbox> {
-    deliverer: &'a Arc<Deliverer<S>>,
-    deliveries: JoinSet<Delivered>,
-    done: Delivered,
-}
-
-impl<S: Outbox> Work<'_, S> {
-    /// Takes as many events as there are places; how many those were.
-    async fn fill(&mut self, places: usize, stop: &CancellationToken) -> StoreResult<usize> {
-        // All that ended meanwhile, so that one statement takes for many places under load.
-        while let Some(ended) = self.deliveries.try_join_next() {
-            self.done += ended.unwrap_or_default();
-        }
-        let free = u32::try_from(places.saturating_sub(self.deliveries.len())).unwrap_or(u32::MAX);
-        if free == 0 {
-            return Ok(0);
-        }
-        let taken = self.deliverer.queue.take(free).await?;
-        let count = taken.len();
-        for event in taken {
-            self.deliveries.spawn(deliver_in_order(Arc::clone(self.deliverer), event, stop.clone()));
-        }
-        Ok(count)
-    }
-
-    /// Waits until one delivery has ended; `false` when there is none.
-    async fn one_ended(&mut self) -> bool {
-        let Some(ended) = self.deliveries.join_next().await else { return false };
-        // A delivery does not panic; should one be lost, its event's lease ends.
-        self.done += ended.unwrap_or_default();
-        true
-    }
-}
-
-/// Delivers an event and, as long as all goes well, those behind it in its aggregate.
-async fn deliver_in_order<S: Outbox>(
-    deliverer: Arc<Deliverer<S>>,
-    first: StoredEvent,
-    stop: CancellationToken,
-) -> Delivered {
-    let mut done = Delivered::default();
-    let mut event = first;
-    loop {
-        let fate = deliverer.deliver(&event).await;
-        done.count(fate);
-        if !matches!(fate, Fate::Delivered | Fate::Dead) || stop.is_cancelled() {
-            return done;
-        }
-        match deliverer.queue.take_behind(&event).await {
-            Ok(Some(next)) => event = next,
-            Ok(None) => return done,
-            Err(error) => {
-                tracing::debug!(%error, "the next event of an aggregate could not be taken");
-                return done;
-            }
-        }
     }
 }
 

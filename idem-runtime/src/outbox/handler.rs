@@ -12,11 +12,11 @@ use super::Delivery;
 use super::queue::change_event;
 use crate::error::{Error, misfit};
 use crate::fingerprint::Fingerprint;
-use crate::guard::{Claim, IdempotencyMutationGuard, Operation, Outcome, Success};
+use crate::guard::{Claim, Fence, IdempotencyMutationGuard, Operation, Outcome, Success};
 use crate::key::{IdempotencyKey, Route, Scope};
 use crate::mutation::Mutation;
 use crate::policy::{OnLapse, Policy};
-use crate::store::{EventChange, Outbox, StoredEvent};
+use crate::store::{EventChange, EventMark, Outbox, StoredEvent};
 
 /// How long the record of a delivery is kept unless the handler says so: longer than an event is tried.
 const TTL: Duration = Duration::from_hours(7 * 24);
@@ -185,7 +185,17 @@ where
         Box::pin(async move {
             let (delivery, state) = (read::<P>(&attempt.event)?, given::<A>(&attempt.state)?);
             let (token, mark) = (attempt.event.token(), self.spec.mark(attempt.complete));
-            let done = self.spec.operation(&attempt)?.run(async move |mutation: &mut Mutation<S>| {
+            let operation = self.spec.operation(&attempt)?;
+            if attempt.event.attempt == 1 {
+                // Nobody had the event before, so nobody made a record: it is written as the delivery succeeds.
+                let fence = Fence { event: token, mark, since: attempt.event.now };
+                let done = operation.run_fenced(fence, async move |mutation: &mut Mutation<S>| {
+                    run(&delivery, &state, mutation).await.map(Success::new).map_err(Failure::of)
+                });
+                return self.spec.marked(&attempt, done.await).await;
+            }
+            let mark = EventChange::Deliver(mark);
+            let done = operation.run(async move |mutation: &mut Mutation<S>| {
                 run(&delivery, &state, mutation).await.map_err(Failure::of)?;
                 // Holds the event until the commit: nobody takes it in between, and whoever took it before wins.
                 match S::change(mutation, token, &mark).await {
@@ -194,10 +204,7 @@ where
                     Err(error) => Err(Failure::Mark(error)),
                 }
             });
-            match done.await.map_err(|failure| failure.refusal(&self.spec))? {
-                done if done.is_replay() => self.spec.mark_outside(&attempt).await,
-                _ => Ok(()),
-            }
+            self.spec.marked(&attempt, done.await).await
         })
     }
 }
@@ -232,8 +239,20 @@ where
 
 impl Spec {
     /// The event's change once this handler has it.
-    fn mark(&self, complete: bool) -> EventChange {
-        EventChange::Deliver { handler_key: self.handler_key.to_owned(), complete }
+    fn mark(&self, complete: bool) -> EventMark {
+        EventMark { handler_key: self.handler_key.to_owned(), complete }
+    }
+
+    /// Ends a delivery whose transaction marks the event, unless its handler had the event before.
+    async fn marked<S: Outbox>(
+        &self,
+        attempt: &Attempt<S>,
+        done: Result<Outcome<()>, Failure>,
+    ) -> Result<(), Refusal> {
+        match done.map_err(|failure| failure.refusal(self))? {
+            done if done.is_replay() => self.mark_outside(attempt).await,
+            _ => Ok(()),
+        }
     }
 
     /// The guard's operation under which the handler runs: the event's id is the key, its payload what was asked.
@@ -251,7 +270,7 @@ impl Spec {
 
     /// Marks an event whose handler has it already, or had its effect outside.
     async fn mark_outside<S: Outbox>(&self, attempt: &Attempt<S>) -> Result<(), Refusal> {
-        let mark = self.mark(attempt.complete);
+        let mark = EventChange::Deliver(self.mark(attempt.complete));
         match change_event(&attempt.guard.0, attempt.event.token(), &mark).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Refusal::Superseded),

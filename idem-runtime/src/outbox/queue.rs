@@ -1,7 +1,7 @@
 //! The statements of a dispatcher, each on a connection and in a turn of its own.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
@@ -13,6 +13,13 @@ use crate::store::{EventChange, EventToken, Outbox, StoreResult, StoredEvent};
 pub(super) struct Queue<S: Outbox> {
     inner: Arc<Inner<S>>,
     lease: Duration,
+}
+
+/// An event that is ours, and since when at the latest its lease runs.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) event: StoredEvent,
+    pub(super) since: Instant,
 }
 
 /// Runs one statement on a lane of its own, whose connection is closed when its state is in doubt.
@@ -43,21 +50,44 @@ impl<S: Outbox> Queue<S> {
     }
 
     /// At most `batch` events that are due.
-    pub(super) async fn take(&self, batch: u32) -> StoreResult<Vec<StoredEvent>> {
-        on_a_lane!(&self.inner, |connection| S::take(connection, Uuid::new_v4(), self.lease, batch))
+    pub(super) async fn take(&self, batch: u32) -> StoreResult<Vec<Taken>> {
+        let since = Instant::now();
+        let taken =
+            on_a_lane!(&self.inner, |connection| S::take(connection, Uuid::new_v4(), self.lease, batch))?;
+        Ok(taken.into_iter().map(|event| Taken { event, since }).collect())
     }
 
-    /// The event behind `done` in the order of its aggregate, if it is due.
-    pub(super) async fn take_behind(&self, done: &StoredEvent) -> StoreResult<Option<StoredEvent>> {
-        let Some(aggregate) = &done.event.aggregate else { return Ok(None) };
-        let tenant = &done.event.tenant;
-        on_a_lane!(&self.inner, |connection| S::take_next(
+    /// At most `batch` events behind `done` in the order of its aggregate, none behind one that is not due.
+    pub(super) async fn take_behind(&self, done: &StoredEvent, batch: u32) -> StoreResult<Vec<Taken>> {
+        let Some(aggregate) = &done.event.aggregate else { return Ok(Vec::new()) };
+        let aggregate = (done.event.tenant.as_str(), aggregate.as_str());
+        let since = Instant::now();
+        let taken = on_a_lane!(&self.inner, |connection| S::take_next(
             connection,
             Uuid::new_v4(),
             self.lease,
-            tenant,
-            aggregate
-        ))
+            aggregate,
+            batch
+        ))?;
+        Ok(taken.into_iter().map(|event| Taken { event, since }).collect())
+    }
+
+    /// Whether an event that has waited is still ours; it then has a lease that is as good as new.
+    pub(super) async fn still_holds(&self, taken: &Taken) -> bool {
+        if taken.since.elapsed() < self.lease / 3 {
+            return true;
+        }
+        // On an error nobody knows: the delivery would learn it by its mark, after its work.
+        self.extend(taken.event.token()).await.unwrap_or(false)
+    }
+
+    /// Lets somebody else have what was not begun.
+    pub(super) async fn give_back(&self, taken: impl IntoIterator<Item = Taken>) {
+        for Taken { event, .. } in taken {
+            if let Err(error) = self.change(event.token(), &EventChange::GiveBack).await {
+                tracing::debug!(%error, "an event could not be given back; it is taken when its lease ends");
+            }
+        }
     }
 
     /// As [`change_event`].

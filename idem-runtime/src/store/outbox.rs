@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{ConnectionOf, Store, StoreResult};
-use crate::record::Timestamp;
+use super::{ConnectionOf, NewClaim, Store, StoreResult};
+use crate::record::{Answer, Bindings, Timestamp};
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 mod row;
@@ -140,18 +140,52 @@ impl StoredEvent {
     }
 }
 
+/// That a handler has an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventMark {
+    /// The handler, or nothing where all had it before.
+    pub handler_key: String,
+    /// Whether no other handler is left.
+    pub complete: bool,
+}
+
+/// The end of a delivery whose event alone was held until now: the record is written only as it succeeds.
+#[derive(Debug, Clone, Copy)]
+pub struct Settlement<'a> {
+    /// What owns the event, and so fences the delivery.
+    pub event: EventToken,
+    /// How the event is marked.
+    pub mark: &'a EventMark,
+    /// What the record's claim would have written.
+    pub claim: &'a NewClaim,
+    /// What a repetition gets.
+    pub answer: &'a Answer,
+    /// What the handler has bound.
+    pub bindings: &'a Bindings,
+}
+
+/// What became of a [`Settlement`]; unless it is done, the transaction is to be rolled back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// Event and record are written; they hold once the transaction commits.
+    Done,
+    /// Somebody else holds the event.
+    Lost,
+    /// There is a record, which says what becomes of this delivery.
+    Met,
+    /// The transaction that the guard began is not the one that is open now.
+    Ended,
+}
+
 /// A fenced change of an event that its holder makes.
 #[derive(Debug, Clone)]
 pub enum EventChange {
     /// The lease goes on for so long from now.
     Extend(Duration),
     /// This handler has it; with `complete`, all of them have.
-    Deliver {
-        /// The handler, or nothing where all had it before.
-        handler_key: String,
-        /// Whether no other handler is left.
-        complete: bool,
-    },
+    Deliver(EventMark),
+    /// It may be taken at once by anybody, as if it had not been taken.
+    GiveBack,
     /// It may be taken again after a pause.
     Postpone {
         /// The pause.
@@ -200,7 +234,7 @@ pub struct EventGroup {
 
 /// A store with an outbox; sealed as [`Store`] is.
 ///
-/// Every method but `publish` and `change` runs on a connection without a transaction.
+/// Every method but `publish`, `settle` and `change` runs on a connection without a transaction.
 pub trait Outbox: Store {
     /// Whether the outbox's table with all its columns is there.
     fn has_outbox(conn: &mut ConnectionOf<Self>) -> impl Future<Output = StoreResult<bool>> + Send;
@@ -221,14 +255,24 @@ pub trait Outbox: Store {
         batch: u32,
     ) -> impl Future<Output = StoreResult<Vec<StoredEvent>>> + Send;
 
-    /// Takes the first pending event of one aggregate, if it is due.
+    /// Takes the first pending events of one aggregate, at most `batch` and none behind one that is not due, in
+    /// their order.
     fn take_next(
         conn: &mut ConnectionOf<Self>,
         claim_id: Uuid,
         lease: Duration,
-        tenant: &str,
-        aggregate: &str,
-    ) -> impl Future<Output = StoreResult<Option<StoredEvent>>> + Send;
+        aggregate: (&str, &str),
+        batch: u32,
+    ) -> impl Future<Output = StoreResult<Vec<StoredEvent>>> + Send;
+
+    /// Marks an event and writes the record of its delivery as succeeded, in the handler's transaction at its end.
+    ///
+    /// Closes the race with whoever took the event after this holder: it writes nothing unless token and status
+    /// are still ours, and holds the event until the commit. Of any number of racers one inserts the record.
+    fn settle(
+        conn: &mut ConnectionOf<Self>,
+        settlement: Settlement<'_>,
+    ) -> impl Future<Output = StoreResult<Settled>> + Send;
 
     /// Changes a pending event that is held by this token; `false`: somebody else has it by now.
     ///

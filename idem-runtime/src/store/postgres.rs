@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Type};
 use sqlx_core::transaction::TransactionManager;
 
 use super::migrate::{Step, migrator};
-use super::row::{AnswerColumns, first_claim, reading};
+use super::row::{AnswerColumns, reading};
 use super::{Completion, Fault, NewClaim, Store, StoreResult, Swept, UnsafeSetting, millis};
 use crate::key::RecordKey;
 use crate::policy::{Mode, Terms};
@@ -178,7 +178,7 @@ impl Store for Postgres {
             // A statement of its own sees whatever made the insert do nothing.
             return Self::read(conn, &claim.key).await;
         };
-        Ok(Some(first_claim(claim, row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
+        Ok(Some(claim.begun(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
     }
 
     async fn take_over(

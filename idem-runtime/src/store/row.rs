@@ -105,35 +105,6 @@ where
     Ok(Reading { record, now: row.try_get("now")? })
 }
 
-/// The reading of a row that `claim` has just inserted: what it wrote, and the moments of the database.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(super) fn first_claim(
-    claim: &super::NewClaim,
-    locked_until: Timestamp,
-    expires_at: Timestamp,
-    now: Timestamp,
-) -> Reading {
-    let record = Record {
-        key: claim.key.clone(),
-        request_hash: claim.request_hash.clone(),
-        request_fields: claim.request_fields.clone(),
-        status: Status::Processing,
-        token: FencingToken { attempt: 1, claim_id: claim.claim_id },
-        revision: 1,
-        answer: None,
-        bindings: Bindings::default(),
-        locked_until: Some(locked_until),
-        expires_at,
-        terms: claim.terms,
-        outcome_unknown: false,
-        released_at: None,
-        created_at: now,
-        updated_at: now,
-        completed_at: None,
-    };
-    Reading { record, now }
-}
-
 fn status(word: &str) -> Result<Status, sqlx::Error> {
     [Status::Processing, Status::Succeeded, Status::Failed, Status::Expired]
         .into_iter()

@@ -9,7 +9,7 @@ use sqlx::{Connection, Row, Sqlite, Type};
 use sqlx_core::transaction::TransactionManager;
 
 use super::migrate::{Step, migrator};
-use super::row::{AnswerColumns, first_claim, reading};
+use super::row::{AnswerColumns, reading};
 use super::{Completion, Fault, NewClaim, Store, StoreResult, Swept, UnsafeSetting, millis};
 use crate::key::RecordKey;
 use crate::policy::Terms;
@@ -180,7 +180,7 @@ impl Store for Sqlite {
     async fn insert(conn: &mut SqliteConnection, claim: &NewClaim) -> StoreResult<Option<Reading>> {
         let inserted = row(conn, bind_claim(keyed(sql::INSERT, &claim.key), claim)).await?;
         let Some(row) = inserted else { return Self::read(conn, &claim.key).await };
-        Ok(Some(first_claim(claim, row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
+        Ok(Some(claim.begun(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))
     }
 
     async fn take_over(

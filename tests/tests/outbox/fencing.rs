@@ -17,21 +17,45 @@ async fn a_zombie_cannot_commit_an_event_that_another_dispatcher_took<F: WithOut
     let zombie = tokio::spawn(async move { zombie.deliver_due().await.unwrap() });
     stage.0.waiting.notified().await;
 
-    // Frozen for longer than its lease, while somebody else takes the event.
+    // Frozen for longer than its lease, while somebody else takes the event and begins with it.
     execute::<F>(&guard, "UPDATE idempotency_outbox_events SET due_at = created_at").await;
-    let other = fixture.guard(4).await;
-    let next = dispatcher::<F>(&other, &stage).build().await.unwrap();
-    assert_eq!(next.deliver_due().await.unwrap().delivered, 0, "the record is still claimed");
+    let next = dispatcher::<F>(&fixture.guard(4).await, &stage).build().await.unwrap();
+    let next = tokio::spawn(async move { next.deliver_due().await.unwrap() });
+    stage.0.waiting.notified().await;
     stage.0.go_on.notify_one();
     let zombie = zombie.await.unwrap();
     assert_eq!((zombie.delivered, zombie.dead), (0, 0), "its mark touched no row");
     assert_eq!(F::effects(guard.pool(), "a").await, 0, "and its rows went with it");
 
     stage.0.go_on.notify_one();
-    execute::<F>(&guard, "UPDATE idempotency_outbox_events SET due_at = created_at").await;
-    assert_eq!(next.deliver_due().await.unwrap().delivered, 1);
+    assert_eq!(next.await.unwrap().delivered, 1);
     assert_eq!(F::effects(guard.pool(), "a").await, 1);
-    assert_eq!(event_of::<F>(&guard, "a").await.deliveries, 2, "waiting for the zombie does not count");
+    let event = event_of::<F>(&guard, "a").await;
+    assert_eq!((event.deliveries, event.last_error), (2, None), "nor did its pause");
+}
+
+/// The next one has finished, and its record stands.
+async fn a_zombie_that_wakes_up_after_the_event_was_delivered_leaves_nothing<F: WithOutbox>() {
+    if <F::S as idem_runtime::store::Store>::SINGLE_WRITER {
+        return;
+    }
+    let fixture = F::create().await;
+    let (guard, stage) = (fixture.guard(8).await, Stage::default());
+    publish_task::<F>(&guard, "rows", &Task { then: Then::Wait, ..task("a") }).await;
+    let zombie = dispatcher::<F>(&guard, &stage).build().await.unwrap();
+    let zombie = tokio::spawn(async move { zombie.deliver_due().await.unwrap() });
+    stage.0.waiting.notified().await;
+    execute::<F>(&guard, "UPDATE idempotency_outbox_events SET due_at = created_at").await;
+    let other = Stage::default();
+    let next = dispatcher::<F>(&fixture.guard(4).await, &other).build().await.unwrap();
+    other.0.go_on.notify_one();
+    assert_eq!(next.deliver_due().await.unwrap().delivered, 1);
+
+    stage.0.go_on.notify_one();
+    assert_eq!(zombie.await.unwrap().delivered, 0);
+    assert_eq!(F::effects(guard.pool(), "a").await, 1);
+    assert_eq!(status_of::<F>(&guard, "a").await, EventStatus::Delivered);
+    assert_eq!(next.deliver_due().await.unwrap().delivered, 0);
 }
 
 async fn an_event_of_a_dispatcher_that_stopped_is_delivered_when_its_lease_ends<F: WithOutbox>() {
@@ -96,6 +120,7 @@ async fn of_many_dispatchers_each_event_has_one<F: WithOutbox>() {
 
 on_every_database! {
     a_zombie_cannot_commit_an_event_that_another_dispatcher_took,
+    a_zombie_that_wakes_up_after_the_event_was_delivered_leaves_nothing,
     an_event_of_a_dispatcher_that_stopped_is_delivered_when_its_lease_ends,
     a_long_delivery_keeps_its_lease,
     of_many_dispatchers_each_event_has_one,

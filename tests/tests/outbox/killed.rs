@@ -10,7 +10,7 @@ use crate::*;
 /// In the suite; `IDEM_TEST_KILLS` asks for more.
 const KILLS: usize = 40;
 const DISPATCHERS: usize = 3;
-const AGGREGATES: usize = 12;
+pub(crate) const AGGREGATES: usize = 12;
 
 #[derive(Serialize)]
 struct Move {
@@ -18,7 +18,7 @@ struct Move {
     number: usize,
 }
 
-async fn start<F: WithOutbox>(fixture: &F) -> Process {
+pub(crate) async fn start<F: WithOutbox>(fixture: &F) -> Process {
     let mut process = Process::spawn(env!("CARGO_BIN_EXE_dispatcher"), ["--database-url", &fixture.url()]);
     process.wait_for("running").await;
     process
@@ -26,7 +26,7 @@ async fn start<F: WithOutbox>(fixture: &F) -> Process {
 
 /// Publishes one more event per aggregate of each kind, in one transaction; again as long as the store is too busy,
 /// as a client does.
-async fn publish_round<F: WithOutbox>(guard: &Guard<F>, number: usize) {
+pub(crate) async fn publish_round<F: WithOutbox>(guard: &Guard<F>, number: usize) {
     loop {
         let request = guard.request(scope(), key(&format!("round-{number}"))).of(&number).unwrap();
         let published = guard
@@ -68,7 +68,7 @@ impl From<Error> for Busy {
     }
 }
 
-async fn pending<F: WithOutbox>(guard: &Guard<F>) -> i64 {
+pub(crate) async fn pending<F: WithOutbox>(guard: &Guard<F>) -> i64 {
     let mut connection = guard.pool().acquire().await.unwrap();
     let count = "SELECT count(*) FROM idempotency_outbox_events WHERE status = 'pending'";
     F::number(&mut connection, count).await.unwrap()
@@ -103,17 +103,25 @@ async fn dispatchers_that_are_killed_lose_double_and_reorder_nothing<F: WithOutb
         process.kill().await;
     }
 
-    let events = events::<F>(&guard).await;
-    assert_eq!(events.len(), rounds * AGGREGATES * 2);
-    assert!(events.iter().all(|event| event.status == EventStatus::Delivered));
+    let events = all_took_effect_once_and_in_order::<F>(&guard, rounds).await;
     let interrupted = events.iter().filter(|event| event.attempt > 1).count();
     assert!(interrupted > 0, "no kill met a delivery");
+}
+
+pub(crate) async fn all_took_effect_once_and_in_order<F: WithOutbox>(
+    guard: &Guard<F>,
+    rounds: usize,
+) -> Vec<StoredEvent> {
+    let events = events::<F>(guard).await;
+    assert_eq!(events.len(), rounds * AGGREGATES * 2);
+    assert!(events.iter().all(|event| event.status == EventStatus::Delivered));
     // The names are unique, so this many rows are one for each event.
     let mut connection = guard.pool().acquire().await.unwrap();
     let disorder = "SELECT count(*) FROM effects WHERE name LIKE 'disorder%'";
     assert_eq!(F::number(&mut connection, disorder).await.unwrap(), 0);
     let effects = F::number(&mut connection, "SELECT count(*) FROM effects").await.unwrap();
     assert_eq!(effects, i64::try_from(events.len()).unwrap());
+    events
 }
 
 /// Microseconds up to 30 ms, different from kill to kill and the same in each run.

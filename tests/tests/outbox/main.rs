@@ -7,6 +7,9 @@ mod killed;
 mod operator;
 mod order;
 mod publishing;
+mod records;
+#[cfg(feature = "postgres")]
+mod restarted;
 mod running;
 
 use std::sync::{Arc, Mutex};

@@ -75,7 +75,36 @@ async fn the_same_aggregate_of_two_tenants_is_two<F: WithOutbox>() {
     assert_eq!(dispatcher.deliver_due().await.unwrap().delivered, 2);
 }
 
+/// What a dispatcher takes after an event of an aggregate.
+async fn the_next_events_are_taken_in_order_up_to_one_that_is_not_due<F: WithOutbox>() {
+    let fixture = F::create().await;
+    let guard = fixture.guard(4).await;
+    for name in ["a1", "a2", "a3", "a4"] {
+        publish::<F>(&guard, name, of("a", &task(name))).await;
+    }
+    publish::<F>(&guard, "b1", of("b", &task("b1"))).await;
+    let mut connection = guard.pool().acquire().await.unwrap();
+    let mut next = async |batch| {
+        let taken = F::S::take_next(&mut connection, uuid::Uuid::new_v4(), HOUR, ("acme", "a"), batch).await;
+        let name = |event: StoredEvent| serde_json::from_str::<Task>(&event.event.payload).unwrap().name;
+        let taken = taken.unwrap();
+        assert!(taken.iter().all(|event| event.attempt > 0 && event.claim_id.is_some()));
+        taken.into_iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(next(2).await, ["a1", "a2"]);
+    assert!(next(10).await.is_empty(), "the first is held, and a3 and a4 are behind it");
+    let free = |number: &str| {
+        format!("UPDATE idempotency_outbox_events SET due_at = created_at WHERE payload LIKE '%a{number}%'")
+    };
+    execute::<F>(&guard, &free("1")).await;
+    assert_eq!(next(10).await, ["a1"], "a2 is held");
+    execute::<F>(&guard, &free("1")).await;
+    execute::<F>(&guard, &free("2")).await;
+    assert_eq!(next(10).await, ["a1", "a2", "a3", "a4"]);
+}
+
 on_every_database! {
+    the_next_events_are_taken_in_order_up_to_one_that_is_not_due,
     events_of_one_aggregate_come_in_the_order_in_which_they_were_published,
     a_failed_event_holds_back_its_own_aggregate_alone,
     a_dead_event_lets_its_aggregate_go_on,

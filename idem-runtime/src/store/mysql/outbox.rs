@@ -1,36 +1,45 @@
-//! The outbox on MySQL and MariaDB: events are locked, taken and read by three statements of one transaction.
+//! The outbox on MySQL and MariaDB: events are locked, read and taken in one transaction.
 
 use std::time::Duration;
 
 use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, Connection, MySql, Row};
+use sqlx::{AssertSqlSafe, Connection, MySql, Row, Transaction};
 use uuid::Uuid;
 
 use super::sql::outbox as sql;
-use super::{Statement, is_there, millis, touched};
+use super::{Statement, answer, fault, is_there, millis, touched};
 use crate::store::outbox::{event, event_group, select_events};
 use crate::store::{
-    EventChange, EventFilter, EventGroup, EventToken, NewEvent, Outbox, StoreResult, StoredEvent,
+    EventChange, EventFilter, EventGroup, EventMark, EventToken, NewEvent, Outbox, Settled, Settlement,
+    StoreResult, StoredEvent,
 };
 
 fn by_token(statement: Statement, token: EventToken) -> Statement {
     statement.bind(token.sequence).bind(token.attempt).bind(token.claim_id)
 }
 
-/// Takes events that the open transaction has locked.
+/// Takes events that the open transaction has locked, as it gives them back, and commits.
 async fn take_locked(
-    conn: &mut MySqlConnection,
+    mut transaction: Transaction<'_, MySql>,
     claim_id: Uuid,
     lease: Duration,
-    locked: &[i64],
+    mut locked: Vec<StoredEvent>,
 ) -> StoreResult<Vec<StoredEvent>> {
-    let marks = vec!["?"; locked.len()].join(", ");
-    let take =
-        sqlx::query(AssertSqlSafe(format!("{}{marks})", sql::TAKE))).bind(claim_id).bind(millis(lease));
-    locked.iter().fold(take, |take, sequence| take.bind(*sequence)).execute(&mut *conn).await?;
-    let taken = sqlx::query(AssertSqlSafe(format!("{}{marks}) ORDER BY event.sequence", sql::TAKEN)));
-    let taken = locked.iter().fold(taken, |taken, sequence| taken.bind(*sequence));
-    taken.fetch_all(conn).await?.iter().map(event::<MySql>).collect()
+    if locked.is_empty() {
+        transaction.rollback().await?;
+        return Ok(locked);
+    }
+    let take = AssertSqlSafe(sql::take(claim_id, lease, &locked));
+    sqlx::raw_sql(take).execute(&mut *transaction).await?;
+    transaction.commit().await?;
+    for event in &mut locked {
+        event.claim_id = Some(claim_id);
+        event.attempt += 1;
+        event.deliveries += 1;
+        event.due_at = event.now.plus(lease);
+    }
+    locked.sort_by_key(|event| event.sequence);
+    Ok(locked)
 }
 
 async fn first(conn: &mut MySqlConnection, statement: Statement) -> StoreResult<Option<StoredEvent>> {
@@ -66,37 +75,40 @@ impl Outbox for MySql {
     ) -> StoreResult<Vec<StoredEvent>> {
         let mut transaction = conn.begin_with(sql::BEGIN_TAKE).await?;
         let due = sqlx::query(sql::DUE).bind(i64::from(batch)).fetch_all(&mut *transaction).await?;
-        let due = due.iter().map(|row| row.try_get("sequence")).collect::<Result<Vec<i64>, _>>()?;
-        if due.is_empty() {
-            transaction.rollback().await?;
-            return Ok(Vec::new());
-        }
-        let taken = take_locked(&mut transaction, claim_id, lease, &due).await?;
-        transaction.commit().await?;
-        Ok(taken)
+        let due = due.iter().map(event::<MySql>).collect::<Result<Vec<_>, _>>()?;
+        take_locked(transaction, claim_id, lease, due).await
     }
 
     async fn take_next(
         conn: &mut MySqlConnection,
         claim_id: Uuid,
         lease: Duration,
-        tenant: &str,
-        aggregate: &str,
-    ) -> StoreResult<Option<StoredEvent>> {
+        (tenant, aggregate): (&str, &str),
+        batch: u32,
+    ) -> StoreResult<Vec<StoredEvent>> {
         let mut transaction = conn.begin_with(sql::BEGIN_TAKE).await?;
-        let next =
-            sqlx::query(sql::NEXT).bind(tenant.as_bytes().to_vec()).bind(aggregate.as_bytes().to_vec());
-        let next = next.fetch_optional(&mut *transaction).await?;
-        let due = match next {
-            Some(row) if row.try_get::<i64, _>("due")? == 1 => row.try_get("sequence")?,
-            _ => {
-                transaction.rollback().await?;
-                return Ok(None);
-            }
-        };
-        let taken = take_locked(&mut transaction, claim_id, lease, &[due]).await?;
-        transaction.commit().await?;
-        Ok(taken.into_iter().next())
+        let next = sqlx::query(sql::NEXT)
+            .bind(tenant.as_bytes().to_vec())
+            .bind(aggregate.as_bytes().to_vec())
+            .bind(i64::from(batch));
+        let next = next.fetch_all(&mut *transaction).await?;
+        let mut next = next.iter().map(event::<MySql>).collect::<Result<Vec<_>, _>>()?;
+        let due = next.iter().take_while(|event| event.due_at <= event.now).count();
+        next.truncate(due);
+        take_locked(transaction, claim_id, lease, next).await
+    }
+
+    async fn settle(conn: &mut MySqlConnection, settlement: Settlement<'_>) -> StoreResult<Settled> {
+        answer::check_size(conn, settlement.answer).await?;
+        match sqlx::raw_sql(AssertSqlSafe(sql::settle(settlement))).execute(conn).await {
+            Ok(done) if done.rows_affected() == 2 => Ok(Settled::Done),
+            Ok(_) => Ok(Settled::Lost),
+            Err(error) => match fault::number(&error) {
+                Some(fault::NO_SAVEPOINT) => Ok(Settled::Ended),
+                Some(fault::DUPLICATE) => Ok(Settled::Met),
+                _ => Err(error),
+            },
+        }
     }
 
     async fn change(
@@ -106,9 +118,10 @@ impl Outbox for MySql {
     ) -> StoreResult<bool> {
         let statement = match change {
             EventChange::Extend(lease) => sqlx::query(sql::EXTEND).bind(millis(*lease)),
-            EventChange::Deliver { handler_key, complete } => {
+            EventChange::Deliver(EventMark { handler_key, complete }) => {
                 sqlx::query(sql::DELIVER).bind(format!("{handler_key} ")).bind(*complete).bind(*complete)
             }
+            EventChange::GiveBack => sqlx::query(sql::GIVE_BACK),
             EventChange::Postpone { pause, error, counts } => {
                 sqlx::query(sql::POSTPONE).bind(millis(*pause)).bind(error.clone()).bind(*counts)
             }

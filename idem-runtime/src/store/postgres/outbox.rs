@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnection, PgListener};
+use sqlx::postgres::{PgConnection, PgListener, PgRow};
 use sqlx::{Postgres, Row};
 use uuid::Uuid;
 
 use super::sql::outbox as sql;
-use super::{Statement, is_there, millis, touched};
+use super::{Statement, bind_answer, is_there, keyed, mark as transaction_mark, millis, touched};
+use crate::record::FencingToken;
 use crate::store::outbox::{event, event_group, select_events};
 use crate::store::{
-    EventChange, EventFilter, EventGroup, EventToken, NewEvent, Outbox, StoreResult, StoredEvent,
+    EventChange, EventFilter, EventGroup, EventMark, EventToken, NewEvent, Outbox, Settled, Settlement,
+    Store, StoreResult, StoredEvent,
 };
 
 /// How long to wait before listening again after the connection was lost.
@@ -28,6 +30,13 @@ async fn hear(pool: &sqlx::Pool<Postgres>, heard: &(impl Fn() + Send + Sync)) ->
 
 fn held(sql: &'static str, token: EventToken) -> Statement {
     sqlx::query(sql).bind(token.sequence).bind(token.attempt).bind(token.claim_id)
+}
+
+/// Events that an UPDATE gave back, which knows no order.
+fn taken(rows: Vec<PgRow>) -> StoreResult<Vec<StoredEvent>> {
+    let mut taken = rows.iter().map(event::<Postgres>).collect::<Result<Vec<_>, _>>()?;
+    taken.sort_by_key(|event| event.sequence);
+    Ok(taken)
 }
 
 async fn first(conn: &mut PgConnection, statement: Statement) -> StoreResult<Option<StoredEvent>> {
@@ -62,29 +71,63 @@ impl Outbox for Postgres {
         batch: u32,
     ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE).bind(claim_id).bind(millis(lease)).bind(i64::from(batch));
-        let rows = statement.fetch_all(conn).await?;
-        let mut taken = rows.iter().map(event::<Postgres>).collect::<Result<Vec<_>, _>>()?;
-        taken.sort_by_key(|event| event.sequence);
-        Ok(taken)
+        taken(statement.fetch_all(conn).await?)
     }
 
     async fn take_next(
         conn: &mut PgConnection,
         claim_id: Uuid,
         lease: Duration,
-        tenant: &str,
-        aggregate: &str,
-    ) -> StoreResult<Option<StoredEvent>> {
+        (tenant, aggregate): (&str, &str),
+        batch: u32,
+    ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE_NEXT).bind(claim_id).bind(millis(lease));
-        first(conn, statement.bind(tenant.to_owned()).bind(aggregate.to_owned())).await
+        let statement = statement.bind(tenant.to_owned()).bind(aggregate.to_owned());
+        taken(statement.bind(i64::from(batch)).fetch_all(conn).await?)
+    }
+
+    async fn settle(conn: &mut PgConnection, settlement: Settlement<'_>) -> StoreResult<Settled> {
+        let Settlement { event, mark, claim, answer, bindings } = settlement;
+        let (token, terms) = (FencingToken { attempt: 1, claim_id: claim.claim_id }, &claim.terms);
+        let statement = keyed(sql::SETTLE, &claim.key)
+            .bind(claim.request_hash.clone())
+            .bind(claim.request_fields.clone())
+            .bind(claim.claim_id)
+            .bind(terms.mode.as_str())
+            .bind(terms.on_lapse.as_str())
+            .bind(terms.retry_failed)
+            .bind(millis(terms.ttl))
+            .bind(millis(terms.lease))
+            .bind(millis(terms.wait))
+            .bind(millis(terms.max_run));
+        let statement = bind_answer(statement, Some(answer))
+            .bind(bindings.task_id.clone())
+            .bind(bindings.outbox_event_id.clone())
+            .bind(transaction_mark(token))
+            .bind(event.sequence)
+            .bind(event.attempt)
+            .bind(event.claim_id)
+            .bind(format!("{} ", mark.handler_key))
+            .bind(mark.complete);
+        if touched(conn, statement).await? {
+            return Ok(Settled::Done);
+        }
+        Ok(if !Self::is_intact(conn, token).await? {
+            Settled::Ended
+        } else if Self::read(conn, &claim.key).await?.is_some() {
+            Settled::Met
+        } else {
+            Settled::Lost
+        })
     }
 
     async fn change(conn: &mut PgConnection, token: EventToken, change: &EventChange) -> StoreResult<bool> {
         let statement = match change {
             EventChange::Extend(lease) => held(sql::EXTEND, token).bind(millis(*lease)),
-            EventChange::Deliver { handler_key, complete } => {
+            EventChange::Deliver(EventMark { handler_key, complete }) => {
                 held(sql::DELIVER, token).bind(format!("{handler_key} ")).bind(*complete)
             }
+            EventChange::GiveBack => held(sql::GIVE_BACK, token),
             EventChange::Postpone { pause, error, counts } => {
                 held(sql::POSTPONE, token).bind(millis(*pause)).bind(error.clone()).bind(*counts)
             }

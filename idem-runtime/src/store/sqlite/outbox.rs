@@ -2,19 +2,27 @@
 
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Row, Sqlite};
 use uuid::Uuid;
 
 use super::sql::outbox as sql;
-use super::{Statement, is_there, millis, row, touched};
+use super::{Statement, bind_answer, bind_claim, is_there, keyed, leave, millis, row, touched};
 use crate::store::outbox::{event, event_group, select_events};
 use crate::store::{
-    EventChange, EventFilter, EventGroup, EventToken, NewEvent, Outbox, StoreResult, StoredEvent,
+    EventChange, EventFilter, EventGroup, EventMark, EventToken, NewEvent, Outbox, Settled, Settlement,
+    StoreResult, StoredEvent,
 };
 
 fn held(sql: &'static str, token: EventToken) -> Statement {
     sqlx::query(sql).bind(token.sequence).bind(token.attempt).bind(token.claim_id)
+}
+
+/// Events that an UPDATE gave back, which knows no order.
+fn taken(rows: Vec<SqliteRow>) -> StoreResult<Vec<StoredEvent>> {
+    let mut taken = rows.iter().map(event::<Sqlite>).collect::<Result<Vec<_>, _>>()?;
+    taken.sort_by_key(|event| event.sequence);
+    Ok(taken)
 }
 
 async fn first(conn: &mut SqliteConnection, statement: Statement) -> StoreResult<Option<StoredEvent>> {
@@ -49,21 +57,33 @@ impl Outbox for Sqlite {
         batch: u32,
     ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE).bind(claim_id).bind(millis(lease)).bind(i64::from(batch));
-        let rows = statement.fetch_all(conn).await?;
-        let mut taken = rows.iter().map(event::<Sqlite>).collect::<Result<Vec<_>, _>>()?;
-        taken.sort_by_key(|event| event.sequence);
-        Ok(taken)
+        taken(statement.fetch_all(conn).await?)
     }
 
     async fn take_next(
         conn: &mut SqliteConnection,
         claim_id: Uuid,
         lease: Duration,
-        tenant: &str,
-        aggregate: &str,
-    ) -> StoreResult<Option<StoredEvent>> {
+        (tenant, aggregate): (&str, &str),
+        batch: u32,
+    ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE_NEXT).bind(claim_id).bind(millis(lease));
-        first(conn, statement.bind(tenant.to_owned()).bind(aggregate.to_owned())).await
+        let statement = statement.bind(tenant.to_owned()).bind(aggregate.to_owned());
+        taken(statement.bind(i64::from(batch)).fetch_all(conn).await?)
+    }
+
+    async fn settle(conn: &mut SqliteConnection, settlement: Settlement<'_>) -> StoreResult<Settled> {
+        let Settlement { event, mark, claim, answer, bindings } = settlement;
+        if !leave(conn).await? {
+            return Ok(Settled::Ended);
+        }
+        if !Self::change(conn, event, &EventChange::Deliver(mark.clone())).await? {
+            return Ok(Settled::Lost);
+        }
+        let record = bind_answer(bind_claim(keyed(sql::RECORD, &claim.key), claim), Some(answer))
+            .bind(bindings.task_id.clone())
+            .bind(bindings.outbox_event_id.clone());
+        Ok(if touched(conn, record).await? { Settled::Done } else { Settled::Met })
     }
 
     async fn change(
@@ -73,9 +93,10 @@ impl Outbox for Sqlite {
     ) -> StoreResult<bool> {
         let statement = match change {
             EventChange::Extend(lease) => held(sql::EXTEND, token).bind(millis(*lease)),
-            EventChange::Deliver { handler_key, complete } => {
+            EventChange::Deliver(EventMark { handler_key, complete }) => {
                 held(sql::DELIVER, token).bind(format!("{handler_key} ")).bind(*complete)
             }
+            EventChange::GiveBack => held(sql::GIVE_BACK, token),
             EventChange::Postpone { pause, error, counts } => {
                 held(sql::POSTPONE, token).bind(millis(*pause)).bind(error.clone()).bind(*counts)
             }

@@ -20,13 +20,15 @@ macro_rules! held {
 /// How an event is taken; the row lock of the `due` it is joined with lets one taker through. Its commit is not waited
 /// for: a taking that a crash of the server undoes is fenced like one that another has followed.
 macro_rules! taken {
-    () => {
+    ($which:literal) => {
         concat!(
             "UPDATE idempotency_outbox_events AS event SET claim_id = $1, attempt = event.attempt + 1, ",
             "deliveries = event.deliveries + 1, ",
             "due_at = statement_timestamp() + interval '1 millisecond' * $2::bigint ",
             "FROM due CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true) AS waits) AS commit ",
-            "WHERE event.sequence = due.sequence AND commit.waits = 'off' RETURNING ",
+            "WHERE event.sequence = due.sequence AND commit.waits = 'off'",
+            $which,
+            " RETURNING ",
             columns!()
         )
     };
@@ -51,16 +53,17 @@ pub(in crate::store) const TAKE: &str = concat!(
     "WHERE earlier.status = 'pending' AND earlier.tenant_id = event.tenant_id ",
     "AND earlier.aggregate_key = event.aggregate_key AND earlier.sequence < event.sequence)) ",
     "ORDER BY event.due_at, event.sequence LIMIT $3::bigint FOR UPDATE OF event SKIP LOCKED) ",
-    taken!()
+    taken!("")
 );
 
-/// Waits for a taker of the same row instead of skipping it, which would take the second event of the aggregate.
+/// Waits for a taker of the same rows instead of skipping them, which would take what comes behind them. Nothing is
+/// taken behind an event that is not due.
 pub(in crate::store) const TAKE_NEXT: &str = concat!(
-    "WITH due AS MATERIALIZED (SELECT event.sequence, event.due_at FROM idempotency_outbox_events AS event ",
+    "WITH first AS MATERIALIZED (SELECT event.sequence, event.due_at FROM idempotency_outbox_events AS event ",
     "WHERE event.status = 'pending' AND event.tenant_id = $3 AND event.aggregate_key = $4 ",
-    "ORDER BY event.sequence LIMIT 1 FOR UPDATE OF event) ",
-    taken!(),
-    " AND due.due_at <= statement_timestamp()"
+    "ORDER BY event.sequence LIMIT $5::bigint FOR UPDATE OF event), ",
+    "due AS (SELECT sequence, bool_and(due_at <= statement_timestamp()) OVER (ORDER BY sequence) AS is_due FROM first) ",
+    taken!(" AND due.is_due")
 );
 
 /// Fenced by the token: a frozen holder cannot shorten or prolong the next one's lease.
@@ -84,6 +87,32 @@ pub(in crate::store) const POSTPONE: &str = concat!(
     "deliveries = deliveries - CASE WHEN $6::boolean THEN 0 ELSE 1 END, ",
     "due_at = statement_timestamp() + interval '1 millisecond' * $4::bigint",
     held!()
+);
+
+/// Fenced by the token, which it ends.
+pub(in crate::store) const GIVE_BACK: &str = concat!(
+    "UPDATE idempotency_outbox_events SET claim_id = NULL, deliveries = deliveries - 1, ",
+    "due_at = statement_timestamp()",
+    held!()
+);
+
+/// Fenced by the event's token and by the mark of the transaction that `begin` began; the row locks are held until the
+/// commit. $1 to $4 are the unique key of the record, which only one racer inserts.
+pub(in crate::store) const SETTLE: &str = concat!(
+    "WITH marked AS (UPDATE idempotency_outbox_events SET delivered_to = delivered_to || $25, ",
+    "status = CASE WHEN $26::boolean THEN 'delivered' ELSE status END, ",
+    "completed_at = CASE WHEN $26::boolean THEN statement_timestamp() END ",
+    "WHERE sequence = $22 AND attempt = $23 AND claim_id = $24 AND status = 'pending' ",
+    "AND current_setting('idem.claim', true) = $21 ",
+    "RETURNING statement_timestamp() AS now, statement_timestamp() + interval '1 millisecond' * $11::bigint AS life_end) ",
+    "INSERT INTO idempotency_records ",
+    "(tenant_id, user_id, route, idempotency_key, request_hash, request_fields, claim_id, mode, on_lapse, ",
+    "retry_failed, ttl_ms, lease_ms, wait_ms, max_run_ms, response_code, response_headers, ",
+    "response_content_type, response_body, task_id, outbox_event_id, ",
+    "status, attempt, revision, outcome_unknown, expires_at, sweep_after, created_at, updated_at, completed_at) ",
+    "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, ",
+    "'succeeded', 1, 1, false, life_end, life_end, now, now, now FROM marked ",
+    "ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING"
 );
 
 /// Fenced by the token, which it ends.

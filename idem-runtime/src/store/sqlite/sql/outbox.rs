@@ -56,11 +56,12 @@ pub(in crate::store) const TAKE: &str = take!(concat!(
     "ORDER BY due.due_at, due.sequence LIMIT ?3"
 ));
 
-/// No other writer is between the choice and the change.
+/// No other writer is between the choice and the change. Nothing is taken behind an event that is not due.
 pub(in crate::store) const TAKE_NEXT: &str = take!(concat!(
-    "SELECT head.sequence FROM (SELECT due.sequence, due.due_at FROM idempotency_outbox_events AS due ",
+    "SELECT sequence FROM (SELECT sequence, max(due_at) OVER (ORDER BY sequence) AS due_at FROM ",
+    "(SELECT due.sequence, due.due_at FROM idempotency_outbox_events AS due ",
     "WHERE due.status = 'pending' AND due.tenant_id = ?3 AND due.aggregate_key = ?4 ",
-    "ORDER BY due.sequence LIMIT 1) AS head WHERE head.due_at <= ",
+    "ORDER BY due.sequence LIMIT ?5)) WHERE due_at <= ",
     now!()
 ));
 
@@ -84,6 +85,34 @@ pub(in crate::store) const POSTPONE: &str = concat!(
     now!(),
     " + ?4 * 1000",
     held!()
+);
+
+/// Fenced by the token, which it ends.
+pub(in crate::store) const GIVE_BACK: &str = concat!(
+    "UPDATE idempotency_outbox_events SET claim_id = NULL, deliveries = deliveries - 1, due_at = ",
+    now!(),
+    held!()
+);
+
+/// The record of a delivery whose event has been marked in the same transaction; where there is one, it writes nothing.
+pub(in crate::store) const RECORD: &str = concat!(
+    "INSERT INTO idempotency_records ",
+    "(tenant_id, user_id, route, idempotency_key, request_hash, request_fields, claim_id, lease_ms, mode, on_lapse, ",
+    "retry_failed, ttl_ms, wait_ms, max_run_ms, response_code, response_headers, response_content_type, ",
+    "response_body, task_id, outbox_event_id, status, attempt, revision, outcome_unknown, expires_at, sweep_after, ",
+    "created_at, updated_at, completed_at) ",
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ",
+    "'succeeded', 1, 1, 0, ",
+    now!(),
+    " + ?12 * 1000, ",
+    now!(),
+    " + ?12 * 1000, ",
+    now!(),
+    ", ",
+    now!(),
+    ", ",
+    now!(),
+    ") ON CONFLICT (tenant_id, user_id, route, idempotency_key) DO NOTHING"
 );
 
 /// Fenced by the token, which it ends.
