@@ -25,7 +25,7 @@ pub struct Mutation<S: Store> {
     record: Box<Record>,
     bindings: Bindings,
     publishing: Publishing,
-    has_published: bool,
+    published: Vec<String>,
     ended: bool,
 }
 
@@ -68,7 +68,7 @@ impl<S: Store> Mutation<S> {
             record,
             bindings: Bindings::default(),
             publishing,
-            has_published: false,
+            published: Vec::new(),
             ended: false,
         })
     }
@@ -100,15 +100,15 @@ impl<S: Store> Mutation<S> {
         &self.publishing
     }
 
-    /// Notes that an event was written; the first is bound.
-    pub(crate) fn published(&mut self, id: uuid::Uuid) {
+    /// Notes that an event of this type was written; the first is bound.
+    pub(crate) fn note_published(&mut self, id: uuid::Uuid, event_type: String) {
         self.bindings.outbox_event_id.get_or_insert_with(|| id.to_string());
-        self.has_published = true;
+        self.published.push(event_type);
     }
 
-    /// Whether dispatchers have something to learn of after the commit.
-    pub(crate) fn has_published(&self) -> bool {
-        self.has_published
+    /// The types of the events that dispatchers have to learn of after the commit.
+    pub(crate) fn take_published(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.published)
     }
 
     /// The record as it was claimed.

@@ -39,6 +39,13 @@ pub const SWEPT: &str = "idem_swept_total";
 /// Rounds of the maintenance in the background, by `result`.
 pub const MAINTENANCE_ROUNDS: &str = "idem_maintenance_rounds_total";
 
+/// Events that were published and committed, by `event`.
+pub const OUTBOX_PUBLISHED: &str = "idem_outbox_published_total";
+/// Events that were handed out, by `event` and `fate`.
+pub const OUTBOX_DELIVERIES: &str = "idem_outbox_deliveries_total";
+/// From the publication of an event until all its handlers had it, in seconds, by `event`.
+pub const OUTBOX_LAG_SECONDS: &str = "idem_outbox_lag_seconds";
+
 /// Bounds of histogram buckets in seconds that fit all of ours, from a fast statement to a long body.
 pub const BUCKETS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
@@ -62,4 +69,7 @@ pub fn describe() {
     describe_counter!(STORE_FAULTS, Unit::Count, "Statements of the store that failed");
     describe_counter!(SWEPT, Unit::Count, "Records expired or deleted in the background");
     describe_counter!(MAINTENANCE_ROUNDS, Unit::Count, "Rounds of the maintenance in the background");
+    describe_counter!(OUTBOX_PUBLISHED, Unit::Count, "Events that were published and committed");
+    describe_counter!(OUTBOX_DELIVERIES, Unit::Count, "Events that were handed out");
+    describe_histogram!(OUTBOX_LAG_SECONDS, Unit::Seconds, "From an event's publication to its delivery");
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ::metrics::counter;
 use tokio::sync::Notify;
 
 use crate::guard::Inner;
 use crate::store::Store;
+use crate::telemetry::OUTBOX_PUBLISHED;
 
 /// The dispatchers of this process, and whether a task is about to tell those of others.
 #[derive(Debug, Default)]
@@ -23,8 +25,14 @@ impl Announcements {
 }
 
 impl<S: Store> Inner<S> {
-    /// Wakes the dispatchers.
-    pub(super) fn announce(self: &Arc<Self>) {
+    /// Counts events of these types, which have been committed, and wakes the dispatchers if there are any.
+    pub(super) fn announce(self: &Arc<Self>, published: Vec<String>) {
+        if published.is_empty() {
+            return;
+        }
+        for event_type in published {
+            counter!(OUTBOX_PUBLISHED, "event" => event_type).increment(1);
+        }
         self.announcements.published.notify_waiters();
         if !S::ANNOUNCES || self.announcements.announcing.swap(true, Ordering::AcqRel) {
             return;

@@ -190,9 +190,7 @@ impl<S: Outbox> Delivery<S> {
             Ok(Settled::Done) => match inner.timed(Statement::Commit, open.mutation.commit()).await {
                 Ok(()) => {
                     counted::attempt(route, Ended::Succeeded);
-                    if open.mutation.has_published() {
-                        inner.announce();
-                    }
+                    inner.announce(open.mutation.take_published());
                     inner.waiters.finished(&self.call.claim.key);
                     return End::Committed;
                 }

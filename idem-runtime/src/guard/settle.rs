@@ -77,15 +77,15 @@ impl<S: Store> Settling<S> {
 
     async fn end_transaction(
         &mut self,
-        transaction: Transaction<S>,
+        mut transaction: Transaction<S>,
         ending: Ending,
     ) -> Result<Settled, Error> {
         match ending {
             Ending::Succeeded(answer, bindings) => {
-                let has_published = transaction.mutation.has_published();
+                let published = transaction.mutation.take_published();
                 let settled = self.commit(transaction, &answer, &bindings).await;
-                if has_published && matches!(settled, Ok(Settled::Written(_))) {
-                    self.inner.announce();
+                if matches!(settled, Ok(Settled::Written(_))) {
+                    self.inner.announce(published);
                 }
                 settled
             }

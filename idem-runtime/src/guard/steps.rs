@@ -175,7 +175,7 @@ impl<S: Store> Claim<S> {
             lane.put(mutation.into_connection());
             return Err(kept.map_or_else(unavailable, |_| Error::Lost).into());
         }
-        let (bound, has_published) = (mutation.bindings().clone(), mutation.has_published());
+        let (bound, published) = (mutation.bindings().clone(), mutation.take_published());
         if let Err(error) = inner.timed(Statement::Commit, mutation.commit()).await {
             // Whether it landed is read by the next look at the steps.
             *finished = None;
@@ -185,9 +185,7 @@ impl<S: Store> Claim<S> {
         drop(finished);
         lane.put(mutation.into_connection());
         drop(lane);
-        if has_published {
-            inner.announce();
-        }
+        inner.announce(published);
         if bound != Bindings::default() {
             self.bound(bound);
         }

@@ -24,8 +24,10 @@ const MAX_ERROR: usize = 2000;
 pub(super) enum Fate {
     /// All handlers have the event.
     Delivered,
-    /// It will be tried again.
-    Postponed,
+    /// A handler failed; it will be tried again.
+    Failed,
+    /// A handler could not run now; it will be tried again.
+    PutOff,
     /// It is given up.
     Dead,
     /// Somebody else holds it.
@@ -56,13 +58,13 @@ impl<S: Outbox> Deliverer<S> {
             Ok(None) => return Fate::Delivered,
             Ok(Some(change)) => (Fate::Delivered, change),
             Err(Refusal::Superseded) => return Fate::Lost,
-            Err(Refusal::Again(pause, error)) => (Fate::Postponed, postpone(pause, error, false)),
+            Err(Refusal::Again(pause, error)) => (Fate::PutOff, postpone(pause, error, false)),
             Err(Refusal::Hopeless(error)) => (Fate::Dead, bury(error)),
             Err(Refusal::Failed(error)) if event.deliveries >= self.max_deliveries => {
                 (Fate::Dead, bury(error))
             }
             Err(Refusal::Failed(error)) => {
-                (Fate::Postponed, postpone(self.pauses.after(event.deliveries), error, true))
+                (Fate::Failed, postpone(self.pauses.after(event.deliveries), error, true))
             }
         };
         self.settle(event, fate, &change).await

@@ -40,7 +40,7 @@ impl<S: Outbox> Mutation<S> {
         let event =
             sealed::seal(&publishing.sealing, event).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         S::publish(self, &event).await?;
-        self.published(event.id);
+        self.note_published(event.id, event.event_type);
         Ok(event.id)
     }
 }

@@ -42,7 +42,7 @@ impl Drop for Running {
 pub struct Delivered {
     /// Events that all handlers have.
     pub delivered: u64,
-    /// Deliveries that failed and will be repeated.
+    /// Deliveries that failed or could not be made, and will be repeated.
     pub postponed: u64,
     /// Events that were given up.
     pub dead: u64,
@@ -52,7 +52,7 @@ impl Delivered {
     pub(super) fn count(&mut self, fate: Fate) {
         match fate {
             Fate::Delivered => self.delivered += 1,
-            Fate::Postponed => self.postponed += 1,
+            Fate::Failed | Fate::PutOff => self.postponed += 1,
             Fate::Dead => self.dead += 1,
             Fate::Lost => {}
         }

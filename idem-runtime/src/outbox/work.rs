@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ::metrics::{counter, histogram};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +12,7 @@ use super::deliver::{Deliverer, Fate};
 use super::queue::Taken;
 use super::running::Delivered;
 use crate::store::{Outbox, StoreResult};
+use crate::telemetry::{OUTBOX_DELIVERIES, OUTBOX_LAG_SECONDS};
 
 /// Events are taken ahead for so much time of work: a take then costs little, and nobody waits long for what we hold.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -113,7 +115,8 @@ impl Pace {
     fn measure(&mut self, now: Instant) {
         let span = now.duration_since(self.since);
         if span >= AHEAD {
-            self.ahead = (f64::from(self.ended) * AHEAD.as_secs_f64() / span.as_secs_f64()) as usize;
+            let ended = u128::from(self.ended) * AHEAD.as_micros() / span.as_micros();
+            self.ahead = usize::try_from(ended).unwrap_or(usize::MAX);
             (self.since, self.ended) = (now, 0);
         }
     }
@@ -141,6 +144,7 @@ async fn deliver_in_order<S: Outbox>(
             Fate::Lost
         };
         done.count(fate);
+        counted(&taken, fate);
         if !matches!(fate, Fate::Delivered | Fate::Dead) || stop.is_cancelled() {
             break;
         }
@@ -155,4 +159,22 @@ async fn deliver_in_order<S: Outbox>(
     }
     deliverer.queue.give_back(run).await;
     done
+}
+
+/// Counts one event that was handed out.
+fn counted(Taken { event, since }: &Taken, fate: Fate) {
+    let event_type = &event.event.event_type;
+    let word = match fate {
+        Fate::Delivered => "delivered",
+        Fate::Failed => "failed",
+        Fate::PutOff => "put_off",
+        Fate::Dead => "dead",
+        Fate::Lost => "lost",
+    };
+    counter!(OUTBOX_DELIVERIES, "event" => event_type.clone(), "fate" => word).increment(1);
+    if fate == Fate::Delivered {
+        // By the database's clock until it was taken, by ours since then: no two clocks are compared.
+        let lag = event.created_at.until(event.now) + since.elapsed();
+        histogram!(OUTBOX_LAG_SECONDS, "event" => event_type.clone()).record(lag);
+    }
 }

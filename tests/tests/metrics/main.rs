@@ -2,6 +2,7 @@
 
 mod documented;
 mod driven;
+mod events;
 mod exporter;
 mod handlers;
 mod ops;
@@ -9,7 +10,7 @@ mod ops;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use idem_runtime::store::{Maintain, Store};
+use idem_runtime::store::{Maintain, Outbox, Store};
 use idem_tests::{Fixture, on_every_database};
 
 /// Metrics, as they are documented or as they are scraped.
@@ -19,7 +20,7 @@ pub(crate) struct Metrics {
     pub(crate) kinds: BTreeMap<String, String>,
     /// The labels of each.
     pub(crate) labels: BTreeMap<String, BTreeSet<String>>,
-    /// Name, label and value, of all labels but `route`.
+    /// Name, label and value, of all labels but `route` and `event`.
     pub(crate) words: BTreeSet<(String, String, String)>,
 }
 
@@ -27,14 +28,13 @@ pub(crate) struct Metrics {
 const NOT_DRIVEN: &[(&str, &str)] = &[
     ("outcome", "commit_unknown"),
     ("operation", "read_back"),
-    ("operation", "outbox"),
     ("fault", "again"),
     ("fault", "locked"),
     ("fault", "aborted"),
     ("fault", "unknown"),
 ];
 
-async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixture<S: Maintain>>() {
+async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixture<S: Maintain + Outbox>>() {
     exporter::install();
     // Each waits for what it brings about; a minute is enough for all of it many times over.
     let driving = tokio::time::timeout(Duration::from_mins(1), drive::<F>()).await;
@@ -61,13 +61,14 @@ async fn an_exporter_shows_what_the_documentation_lists_and_nothing_else<F: Fixt
     assert!(missing.is_empty(), "documented, but never seen: {missing:?}");
 }
 
-async fn drive<F: Fixture<S: Maintain>>() {
+async fn drive<F: Fixture<S: Maintain + Outbox>>() {
     driven::every_ending::<F>().await;
     driven::every_wait::<F>().await;
     driven::every_reclaim::<F>().await;
     driven::every_renewal::<F>().await;
     driven::every_outage::<F>().await;
     driven::every_round::<F>().await;
+    events::every_fate::<F>().await;
     handlers::unclaimed_and_overloaded().await;
 }
 

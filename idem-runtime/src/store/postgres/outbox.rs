@@ -33,7 +33,7 @@ fn held(sql: &'static str, token: EventToken) -> Statement {
 }
 
 /// Events that an UPDATE gave back, which knows no order.
-fn taken(rows: Vec<PgRow>) -> StoreResult<Vec<StoredEvent>> {
+fn taken(rows: &[PgRow]) -> StoreResult<Vec<StoredEvent>> {
     let mut taken = rows.iter().map(event::<Postgres>).collect::<Result<Vec<_>, _>>()?;
     taken.sort_by_key(|event| event.sequence);
     Ok(taken)
@@ -71,7 +71,7 @@ impl Outbox for Postgres {
         batch: u32,
     ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE).bind(claim_id).bind(millis(lease)).bind(i64::from(batch));
-        taken(statement.fetch_all(conn).await?)
+        taken(&statement.fetch_all(conn).await?)
     }
 
     async fn take_next(
@@ -83,7 +83,7 @@ impl Outbox for Postgres {
     ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE_NEXT).bind(claim_id).bind(millis(lease));
         let statement = statement.bind(tenant.to_owned()).bind(aggregate.to_owned());
-        taken(statement.bind(i64::from(batch)).fetch_all(conn).await?)
+        taken(&statement.bind(i64::from(batch)).fetch_all(conn).await?)
     }
 
     async fn settle(conn: &mut PgConnection, settlement: Settlement<'_>) -> StoreResult<Settled> {

@@ -19,7 +19,7 @@ fn held(sql: &'static str, token: EventToken) -> Statement {
 }
 
 /// Events that an UPDATE gave back, which knows no order.
-fn taken(rows: Vec<SqliteRow>) -> StoreResult<Vec<StoredEvent>> {
+fn taken(rows: &[SqliteRow]) -> StoreResult<Vec<StoredEvent>> {
     let mut taken = rows.iter().map(event::<Sqlite>).collect::<Result<Vec<_>, _>>()?;
     taken.sort_by_key(|event| event.sequence);
     Ok(taken)
@@ -57,7 +57,7 @@ impl Outbox for Sqlite {
         batch: u32,
     ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE).bind(claim_id).bind(millis(lease)).bind(i64::from(batch));
-        taken(statement.fetch_all(conn).await?)
+        taken(&statement.fetch_all(conn).await?)
     }
 
     async fn take_next(
@@ -69,7 +69,7 @@ impl Outbox for Sqlite {
     ) -> StoreResult<Vec<StoredEvent>> {
         let statement = sqlx::query(sql::TAKE_NEXT).bind(claim_id).bind(millis(lease));
         let statement = statement.bind(tenant.to_owned()).bind(aggregate.to_owned());
-        taken(statement.bind(i64::from(batch)).fetch_all(conn).await?)
+        taken(&statement.bind(i64::from(batch)).fetch_all(conn).await?)
     }
 
     async fn settle(conn: &mut SqliteConnection, settlement: Settlement<'_>) -> StoreResult<Settled> {
