@@ -350,6 +350,30 @@ mod tests {
     }
 
     #[test]
+    fn a_route_has_no_other_characters_than_those_that_are_named() {
+        assert!(Route::new("az09._-").is_ok());
+        for name in ["", "Orders", "orders/create", "orders:create", "orders create", "\u{fc}"] {
+            assert!(Route::new(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn the_route_of_a_handler_and_the_key_of_a_child_are_known_as_such() {
+        assert!(Route::outbox("order.created", 1, "send-mail").unwrap().is_outbox());
+        assert!(!Route::new("outbox.sent").unwrap().is_outbox());
+        assert!(IdempotencyKey::derived("child", &["a"]).is_child());
+        assert!(!IdempotencyKey::new("child").unwrap().is_child());
+    }
+
+    #[test]
+    fn a_stored_key_comes_back_as_it_was_written_and_a_broken_one_is_refused() {
+        let key = RecordKey::stored("acme", "ann", "outbox:a:1:b", "child 00").unwrap();
+        assert_eq!((key.scope().tenant(), key.scope().user()), ("acme", "ann"));
+        assert_eq!((key.route().as_str(), key.key().as_str()), ("outbox:a:1:b", "child 00"));
+        assert!(RecordKey::stored("acme", "ann", "orders\0", "k").is_err());
+    }
+
+    #[test]
     fn a_client_cannot_send_a_derived_key() {
         let derived = IdempotencyKey::derived("child", &["a", "b"]);
         assert!(IdempotencyKey::new(derived.as_str()).is_err());

@@ -320,6 +320,19 @@ mod tests {
     }
 
     #[test]
+    fn a_millisecond_is_long_enough_and_ten_years_are_not_too_long() {
+        let least = Duration::from_millis(1);
+        assert!(terms(&policy().lease(least), Mode::External).is_ok());
+        assert!(terms(&policy().ttl(TEN_YEARS), Mode::External).is_ok());
+        let more = [TEN_YEARS + Duration::from_nanos(1), TEN_YEARS * 2];
+        for span in more {
+            let refused = terms(&policy().ttl(span), Mode::External);
+            assert!(matches!(refused, Err(PolicyError::TooLong { option: "ttl", .. })), "{span:?}");
+        }
+        assert!((3652..3670).contains(&(TEN_YEARS.as_secs() / 86_400)));
+    }
+
+    #[test]
     fn on_lapse_is_refused_where_a_crash_has_no_effects() {
         let refuse = policy().on_lapse(OnLapse::Refuse);
         assert_eq!(terms(&refuse, Mode::Transactional), Err(PolicyError::OnLapseInTransaction));

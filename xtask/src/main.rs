@@ -8,6 +8,7 @@ mod bench;
 mod faults;
 mod gates;
 mod mariadb;
+mod mutants;
 mod packages;
 mod postgres;
 mod sbom;
@@ -46,6 +47,8 @@ enum Command {
     Bench(bench::Options),
     /// Run a service under load while faults strike it, and check its answers against its tables.
     Faults(faults::Options),
+    /// Change the runtime one expression at a time, and list the changes that no test notices: docs/mutants.md.
+    Mutants(mutants::Options),
 }
 
 // One thread, as the kernel ties the life of the server to the thread that started it.
@@ -89,6 +92,7 @@ async fn run(command: &Command) -> Result<bool> {
         Command::Sbom => sbom::run(root),
         Command::Bench(options) => bench::run(root, options).await,
         Command::Faults(options) => faults::run(root, options).await,
+        Command::Mutants(options) => mutants::run(root, options).await,
     }
 }
 

@@ -189,6 +189,14 @@ fn a_life_that_ends_exactly_now_has_ended_for_everybody() {
 }
 
 #[test]
+fn a_life_that_ends_together_with_its_lease_is_over_for_everybody() {
+    for terms in [transactional(), external(OnLapse::Rerun)] {
+        let record = Record { locked_until: Some(NOW), expires_at: NOW, ..processing(terms) };
+        assert_eq!(both(&record), (ANEW, ANEW));
+    }
+}
+
+#[test]
 fn a_record_that_was_marked_expired_begins_anew_for_everybody() {
     let mut record = succeeded(transactional());
     record.status = Status::Expired;

@@ -111,3 +111,21 @@ fn a_malformed_hash_of_a_request_is_not_compared() {
     assert_eq!(compare_hashes(&recorded, &format!("v1:-:{}", "A".repeat(64))), None);
     assert_eq!(compare_hashes("v1:-:00", &recorded), Some(Comparison::Unknown));
 }
+
+#[test]
+fn hashes_under_one_secret_are_compared_and_under_two_are_not() {
+    let hash = |secret, digit: &str| format!("v1:{secret}:{}", digit.repeat(64));
+    assert_eq!(compare_hashes(&hash("k1", "a"), &hash("k1", "a")), Some(Comparison::Same));
+    assert_eq!(compare_hashes(&hash("k1", "a"), &hash("k1", "b")), Some(Comparison::Different));
+    assert_eq!(compare_hashes(&hash("k1", "a"), &hash("k2", "a")), None);
+}
+
+#[test]
+fn the_reason_of_a_lapse_says_whether_effects_can_be_left() {
+    let reason = |record: &Record| diagnose(Some(record), |_| Comparison::Same, NOW).reason;
+    let transactional = lapsed(OnLapse::Rerun);
+    let mut external = lapsed(OnLapse::Rerun);
+    external.terms.mode = Mode::External;
+    assert!(reason(&transactional).contains("left no effects"));
+    assert!(reason(&external).contains("stopped outside"));
+}

@@ -129,6 +129,14 @@ fn a_fresh_multipart_boundary_changes_nothing() {
 }
 
 #[test]
+fn the_kind_of_a_multipart_body_counts() {
+    let body = b"--b\r\n\r\nv\r\n--b--\r\n";
+    let of = |content_type| Fingerprint::bytes(content_type, body);
+    assert_ne!(of("multipart/form-data; boundary=b"), of("multipart/mixed; boundary=b"));
+    assert_ne!(of("multipart/related; boundary=b; start=x"), of("multipart/related; boundary=b; start=y"));
+}
+
+#[test]
 fn maps_and_options_of_a_value_are_compared_by_meaning() {
     let unordered: HashMap<_, _> = (0..50).map(|index| (format!("k{index}"), Some(index))).collect();
     let mut ordered: BTreeMap<_, _> = unordered.clone().into_iter().collect();

@@ -138,6 +138,8 @@ mod tests {
         assert_eq!(normal(" Text/Plain ; Charset=UTF-8 ;"), "text/plain;charset=UTF-8");
         assert_eq!(normal(r#"a/b; n="x; Y\"; z" ;m=2"#), r#"a/b;n="x; Y\"; z";m=2"#);
         assert_eq!(normal(""), "");
+        // A backslash escapes inside quotes alone.
+        assert_eq!(normal(r"a/b\; N=1"), r"a/b\;n=1");
     }
 
     #[test]
@@ -156,6 +158,12 @@ mod tests {
             assert_eq!(boundary(text), None, "{text}");
         }
         assert_eq!(boundary(&format!("multipart/form-data; boundary={}", "a".repeat(71))), None);
+    }
+
+    #[test]
+    fn without_its_boundary_a_type_keeps_everything_else() {
+        let type_of = MediaType::parse("Multipart/Related; start=a; Boundary=b; type=c");
+        assert_eq!(type_of.normal_without_boundary(), "multipart/related;start=a;type=c");
     }
 
     #[test]

@@ -144,4 +144,39 @@ mod tests {
         }
         assert!(allowance.users().at.len() <= FEW, "{}", allowance.users().at.len());
     }
+
+    /// Takes one for each of as many users as are kept without looking.
+    fn full(allowance: &Allowance, now: Instant) {
+        for number in 0..FEW {
+            allowance.take(&user(&number.to_string()), now).unwrap();
+        }
+        assert_eq!(allowance.users().at.len(), FEW);
+    }
+
+    #[test]
+    fn a_user_who_has_used_up_the_allowance_is_never_forgotten() {
+        let (allowance, now) = (Allowance::new(1, SECOND), Instant::now());
+        full(&allowance, now);
+        allowance.take(&user("ann"), now).unwrap();
+        assert_eq!(allowance.take(&user("0"), now), Err(SECOND));
+        assert_eq!(allowance.users().at.len(), FEW + 1);
+        // As long as they are too many to drop, they are not looked through at each request.
+        assert_eq!(allowance.users().most, FEW * 2);
+    }
+
+    #[test]
+    fn a_user_is_forgotten_at_the_moment_when_the_allowance_is_whole() {
+        let (allowance, now) = (Allowance::new(1, SECOND), Instant::now());
+        full(&allowance, now);
+        allowance.take(&user("ann"), now + SECOND).unwrap();
+        assert_eq!(allowance.users().at.len(), 1);
+    }
+
+    #[test]
+    fn few_users_are_kept_without_looking() {
+        let (allowance, now) = (Allowance::new(1, SECOND), Instant::now());
+        allowance.take(&user("ann"), now).unwrap();
+        allowance.take(&user("bob"), now + SECOND * 10).unwrap();
+        assert_eq!(allowance.users().at.len(), 2);
+    }
 }
