@@ -58,7 +58,7 @@ pub(crate) async fn every_fate<F: Fixture<S: Outbox>>() {
     let request = guard.request(scope(), key("events")).of("events").unwrap();
     let published = guard.run(&policy(), request, async |mutation: &mut Mutation<F::S>| {
         for fits in [true, false] {
-            mutation.publish(Event::new("order.shipped", 1, fits)).await.unwrap();
+            mutation.publish(Event::new("order.shipped", 1, &fits)).await.unwrap();
         }
         Ok::<_, Error>(Success::new(()))
     });
@@ -72,7 +72,7 @@ pub(crate) async fn every_fate<F: Fixture<S: Outbox>>() {
     // One handler is at work while another dispatcher takes its event, and is told to come again.
     let request = guard.request(scope(), key("mail")).of("mail").unwrap();
     let published = guard.run(&policy(), request, async |mutation: &mut Mutation<F::S>| {
-        mutation.publish(Event::new("order.mailed", 1, true)).await.unwrap();
+        mutation.publish(Event::new("order.mailed", 1, &true)).await.unwrap();
         Ok::<_, Error>(Success::new(()))
     });
     published.await.unwrap();

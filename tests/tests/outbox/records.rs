@@ -19,7 +19,7 @@ fn handler<F: WithOutbox>(name: &str) -> String {
 async fn record<F: WithOutbox>(guard: &Guard<F>, kind: &str, name: &str) -> Option<Record> {
     let event = event_of::<F>(guard, name).await.event;
     let route = format!("outbox:test.{kind}:1:{}", handler::<F>(kind));
-    let key = RecordKey::stored(&event.tenant, &event.actor, &route, &event.id.to_string()).unwrap();
+    let key = RecordKey::stored(&event.tenant, &event.actor, &route, event.id.to_string()).unwrap();
     guard.read(&key).await.unwrap().map(|reading| reading.record)
 }
 
