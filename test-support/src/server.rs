@@ -44,6 +44,7 @@ impl Place {
     }
 
     /// Makes a folder inside, or finds it there.
+    #[cfg(feature = "mysql")]
     pub(crate) fn subfolder(&self, name: &str) -> PathBuf {
         let folder = self.path().join(name);
         fs::create_dir_all(&folder).expect("a folder can be made");
