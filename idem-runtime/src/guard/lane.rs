@@ -319,3 +319,18 @@ impl<S: Store> Lane<S> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_statement_is_tried_again_eight_times_and_what_is_repeated_anyway_not_once() {
+        assert!(!Tries::once().again().await);
+        let mut tries = Tries::few();
+        for _ in 0..8 {
+            assert!(tries.again().await);
+        }
+        assert!(!tries.again().await);
+    }
+}
