@@ -163,7 +163,8 @@ macro_rules! on {
                 let running = dispatcher.spawn();
                 let (mut rates, mut begin, mut last) = (Vec::new(), Instant::now(), count);
                 while last > 0 {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    // Counting what is left must not be what is measured.
+                    tokio::time::sleep(Duration::from_millis(20 + last / 400)).await;
                     let now = sqlx::query_scalar::<_, i64>(left).fetch_one(guard.pool()).await?.unsigned_abs();
                     if last - now >= count / 10 || now == 0 {
                         rates.push(rate(last - now, begin.elapsed()));
